@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+
+int main(int argc, char **argv)
+{
+	using nocma::ExitCode;
+	ExitCode result = ExitCode::pass;
+	CLI::App app("Keep TTM's DMA allocations out of shared CMA: patch, test, measure", "nocma");
+
+	/* A reader that goes away (head, less) must not look like a crash: writes fail instead. */
+	std::signal(SIGPIPE, SIG_IGN);
+	try {
+		app.set_version_flag("--version", NOCMA_VERSION);
+		app.require_subcommand(1);
+		nocma::cli::add_series(app, result);
+		nocma::cli::add_guest(app, result);
+		nocma::cli::add_test(app, result);
+		nocma::cli::add_bench(app, result);
+		nocma::cli::add_report(app, result);
+		app.parse(argc, argv);
+	} catch (const CLI::ParseError &error) {
+		/* --help and --version arrive here too, as successes. */
+		const bool asked = error.get_exit_code() == 0;
+
+		app.exit(error);
+		return static_cast<int>(asked ? ExitCode::pass : ExitCode::usage);
+	} catch (const nocma::Error &error) {
+		fmt::print(stderr, "nocma: {}\n", error.what());
+		return static_cast<int>(error.code());
+	} catch (const std::exception &error) {
+		fmt::print(stderr, "nocma: {}\n", error.what());
+		return static_cast<int>(ExitCode::fail);
+	}
+	return static_cast<int>(result);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/commands.hpp"
+
+namespace nocma::cli
+{
+
+void add_report(CLI::App &app, ExitCode &result)
+{
+	app.add_subcommand("report", "TODO")->callback([&result] { result = ExitCode::fail; });
+}
+
+} // namespace nocma::cli
