@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Entry points; the work is done by scripts/ and by nocma (tools/nocma).
+
+BUILD := build/harness
+NOCMA := $(BUILD)/tools/nocma/nocma
+TARGET := v6.12
+
+.PHONY: help
+help:
+	@echo 'Main targets:'
+	@echo '  demo       build a patched $(TARGET) kernel, boot it with TTM passing __GFP_NOCMA'
+	@echo '             and not passing it, compare (cold 15 min, then 2 min)'
+	@echo '  check      lint, unit tests, script tests, series, guest: all that fits CI'
+	@echo '  check-all  the same for every kernel and configuration'
+	@echo 'Single steps:'
+	@echo '  harness    build $(NOCMA)'
+	@echo '  lint       shellcheck, clang-format, clang-tidy, SPDX lines, checkpatch'
+	@echo '  clean      remove build/ (the cache with kernels and downloads stays)'
+	@echo
+	@echo 'scripts/kernel --help and $(NOCMA) --help list the rest.'
+
+.PHONY: demo
+demo:
+	scripts/setup demo
+	+scripts/demo $(TARGET)
+
+.PHONY: check check-all
+check check-all:
+	scripts/setup check
+	+scripts/check $(if $(filter check-all,$@),--all)
+
+.PHONY: lint
+lint:
+	scripts/setup check
+	scripts/lint
+
+.PHONY: harness
+harness:
+	scripts/setup harness
+	scripts/harness
+
+.PHONY: clean
+clean:
+	rm -rf build
