@@ -27,7 +27,7 @@ demo:
 
 .PHONY: check check-all
 check check-all:
-	scripts/setup check
+	scripts/setup $@
 	+scripts/check $(if $(filter check-all,$@),--all)
 
 .PHONY: lint
