@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "drm/backend.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "drm/radeon.hpp"
+#include "util/error.hpp"
+
+namespace nocma
+{
+
+std::vector<std::string> backend_names()
+{
+	return {"radeon"};
+}
+
+std::unique_ptr<Backend> make_backend(std::string_view name)
+{
+	if (name == "radeon")
+		return std::make_unique<RadeonBackend>();
+	throw UsageError(fmt::format("back-end '{}': not one of {}", name,
+				     fmt::join(backend_names(), ", ")));
+}
+
+} // namespace nocma

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "drm/populate.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kernel/pagemap.hpp"
+#include "util/error.hpp"
+
+namespace nocma
+{
+
+PagesFrom pages_from(const std::vector<TracedCall> &calls, std::uint64_t bytes)
+{
+	const std::uint64_t wanted = (bytes + page_size() - 1) / page_size();
+	std::uint64_t populates = 0;
+	std::uint64_t pages = 0;
+
+	for (const TracedCall &call : calls) {
+		if (call.function == Traced::ttm && call.ok)
+			populates++;
+		if (call.function == Traced::dma && call.ok && call.from_ttm)
+			pages += std::uint64_t{1} << call.order;
+	}
+	if (populates != 1)
+		throw Error(fmt::format("first touch of {} bytes: {} calls of TTM's pool function "
+					"succeeded, expected one",
+					bytes, populates));
+	if (pages == 0)
+		return PagesFrom::elsewhere;
+	return pages == wanted ? PagesFrom::dma_api : PagesFrom::mixed;
+}
+
+std::vector<TracedCall> cma_calls_of_ttm(const std::vector<TracedCall> &calls)
+{
+	std::vector<TracedCall> selected;
+
+	std::copy_if(calls.begin(), calls.end(), std::back_inserter(selected),
+		     [](const TracedCall &call) {
+			     return call.function == Traced::cma && call.from_ttm;
+		     });
+	return selected;
+}
+
+PopulateRig::PopulateRig(std::string_view backend)
+	: backend_(make_backend(backend)), device_(DrmDevice::open(backend_->driver()))
+{
+}
+
+Populate PopulateRig::populate(std::uint64_t bytes, bool dma)
+{
+	BufferObject object(device_, *backend_, bytes);
+
+	pool_.drain();
+	if (dma)
+		trace_.trace_dma(true);
+	trace_.collect();
+	const Interval time = object.populate(toucher_);
+	std::vector<TracedCall> calls = trace_.collect();
+	if (dma) {
+		trace_.trace_dma(false);
+		switch (pages_from(calls, bytes)) {
+		case PagesFrom::dma_api:
+			break;
+		case PagesFrom::elsewhere:
+			throw SkipError(fmt::format("{}: TTM's pool for this device does not "
+						    "allocate through the DMA API",
+						    device_.path().native()));
+		case PagesFrom::mixed:
+			throw Error(fmt::format("{}: part of an object of {} bytes was in TTM's "
+						"pool: not a cold pool",
+						device_.path().native(), bytes));
+		}
+	}
+	return {.object = std::move(object), .time = time, .calls = std::move(calls)};
+}
+
+} // namespace nocma
