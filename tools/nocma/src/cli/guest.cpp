@@ -1,12 +1,274 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
 #include "cli/commands.hpp"
+#include "guest/boot.hpp"
+#include "report/comparison.hpp"
+#include "util/cache.hpp"
+#include "util/file.hpp"
 
 namespace nocma::cli
 {
 
+namespace
+{
+
+namespace fs = std::filesystem;
+using guest::Accelerator;
+using guest::Boot;
+using guest::TtmVariant;
+
+enum class Accel { automatic, kvm, tcg };
+enum class Work { test, bench };
+
+struct Options {
+	std::string target;
+	Accel accel = Accel::automatic;
+	std::string memory = "512M";
+	unsigned int timeout = 180; /* seconds; a TCG guest on a busy machine needs its time */
+	bool dry_run = false;
+
+	/* run */
+	bool bench = false;
+	TtmVariant variant = TtmVariant::nocma;
+	std::string cma = "256M";
+	std::string backend = "radeon";
+
+	/* compare */
+	unsigned int rounds = 2;
+	std::string output = "nocma-compare";
+};
+
+/* A number with K, M or G, as QEMU's -m and the kernel's cma= both take it. */
+std::string size_error(const std::string &text)
+{
+	std::size_t digits = 0;
+
+	while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0)
+		digits++;
+	const std::string unit = text.substr(digits);
+	if (digits == 0 || digits > 6 ||
+	    !(unit == "K" || unit == "M" || unit == "G" || text == "0"))
+		return fmt::format("'{}' is no size: a number with K, M or G", text);
+	return "";
+}
+
+Accelerator choose_accelerator(const Options &options, const guest::KernelBuild &kernel)
+{
+	switch (options.accel) {
+	case Accel::kvm:
+		return Accelerator::kvm;
+	case Accel::tcg:
+		return Accelerator::tcg;
+	case Accel::automatic:
+		break;
+	}
+	return guest::detect_accelerator(cache_folder(), kernel);
+}
+
+/* `label` says in the JSON which of the compared configurations this is. */
+std::string job_command(Work work, const Options &options, const std::string &label,
+			Accelerator accelerator)
+{
+	if (work == Work::test)
+		return fmt::format("nocma test --backend {} >&3", options.backend);
+	return fmt::format("nocma bench --backend {} --label {} --accelerator {} >&4",
+			   options.backend, label, guest::to_string(accelerator));
+}
+
+Boot make_boot(const Options &options, Work work, TtmVariant variant, const std::string &cma,
+	       const std::string &label)
+{
+	Boot boot;
+
+	boot.kernel = guest::find_kernel_build(cache_folder(), options.target);
+	boot.variant = variant;
+	boot.machine = {.memory = options.memory,
+			.cma = cma,
+			.accelerator = choose_accelerator(options, boot.kernel)};
+	boot.job = {.modules = {"radeon"},
+		    .command = job_command(work, options, label, boot.machine.accelerator)};
+	boot.logs = cache_folder() / "log" / fmt::format("{}-{}", options.target, label);
+	boot.timeout = std::chrono::seconds(options.timeout);
+	return boot;
+}
+
+/* The guest's exit code, where it is one of ours; anything else is a failure. */
+ExitCode verdict_of(const guest::Outcome &outcome)
+{
+	if (!outcome.sound())
+		return ExitCode::fail;
+	switch (*outcome.status) {
+	case static_cast<int>(ExitCode::pass):
+		return ExitCode::pass;
+	case static_cast<int>(ExitCode::skip):
+		return ExitCode::skip;
+	default:
+		return ExitCode::fail;
+	}
+}
+
+void print_line(const std::string &line)
+{
+	fmt::print("{}\n", line);
+	std::fflush(stdout);
+}
+
+ExitCode run(const Options &options)
+{
+	const Work work = options.bench ? Work::bench : Work::test;
+	const Boot boot = make_boot(options, work, options.variant, options.cma,
+				    std::string(guest::to_string(options.variant)));
+
+	if (options.dry_run) {
+		fmt::print("{}", guest::describe(boot));
+		return ExitCode::pass;
+	}
+	const guest::Outcome outcome = guest::boot_guest(boot, print_line);
+	fmt::print("{}", outcome.data);
+	return verdict_of(outcome);
+}
+
+struct Configuration {
+	std::string label;
+	TtmVariant variant;
+	std::string cma;
+};
+
+/* A B A B ... so that a drift of the host hits both, then the lower bound. */
+std::vector<Configuration> plan_comparison(const Options &options)
+{
+	std::vector<Configuration> plan;
+
+	for (unsigned int round = 0; round < options.rounds; round++) {
+		plan.push_back({std::string(label_nocma), TtmVariant::nocma, options.cma});
+		plan.push_back({std::string(label_stock), TtmVariant::stock, options.cma});
+	}
+	plan.push_back({std::string(label_cma0), TtmVariant::stock, "0"});
+	return plan;
+}
+
+ExitCode compare(const Options &options)
+{
+	const std::vector<Configuration> plan = plan_comparison(options);
+	const fs::path folder = options.output;
+	Comparison comparison;
+
+	if (!options.dry_run)
+		fs::create_directories(folder);
+	for (std::size_t i = 0; i < plan.size(); i++) {
+		const Configuration &configuration = plan[i];
+		const Boot boot = make_boot(options, Work::bench, configuration.variant,
+					    configuration.cma, configuration.label);
+		const fs::path file =
+			folder / fmt::format("{}-{}.json", i + 1, configuration.label);
+
+		if (options.dry_run) {
+			fmt::print("boot {} of {}: {}\n{}", i + 1, plan.size(), configuration.label,
+				   guest::describe(boot));
+			continue;
+		}
+		fmt::print(stderr, "guest: boot {} of {}: {} {}, cma={}\n", i + 1, plan.size(),
+			   options.target, configuration.label, configuration.cma);
+		const guest::Outcome outcome = guest::boot_guest(boot, print_line);
+		if (verdict_of(outcome) != ExitCode::pass)
+			return ExitCode::fail;
+		write_atomic(file, outcome.data);
+		comparison.add(parse_bench_result(outcome.data, file.native()), file.native());
+		fmt::print(stderr, "guest: boot {} of {}: {:.1f} s\n", i + 1, plan.size(),
+			   static_cast<double>(outcome.elapsed.count()) / 1000);
+	}
+	if (options.dry_run)
+		return ExitCode::pass;
+
+	const Comparison::Verdict verdict = comparison.verdict();
+	fmt::print("{}\n{}: {}\n", comparison.table(), verdict.good ? "PASS" : "FAIL",
+		   verdict.text);
+	return verdict.good ? ExitCode::pass : ExitCode::fail;
+}
+
+void add_common(CLI::App &command, Options &options)
+{
+	const std::map<std::string, Accel> accelerators = {
+		{"auto", Accel::automatic}, {"kvm", Accel::kvm}, {"tcg", Accel::tcg}};
+
+	command.add_option("TARGET", options.target, "A target of patches/targets.conf")
+		->required();
+	command.add_option("--accel", options.accel, "auto (KVM if a probe boot works), kvm or tcg")
+		->transform(CLI::CheckedTransformer(accelerators))
+		->option_text("NAME");
+	command.add_option("--memory", options.memory, "Memory of the guest")
+		->check(size_error)
+		->option_text("SIZE")
+		->capture_default_str();
+	command.add_option("--timeout", options.timeout, "Limit of one boot, in seconds")
+		->check(CLI::Range(1, 86400))
+		->option_text("SECONDS")
+		->capture_default_str();
+	command.add_option("--cma", options.cma, "Size of the shared CMA area, 0 for none")
+		->check(size_error)
+		->option_text("SIZE")
+		->capture_default_str();
+	command.add_flag("--dry-run", options.dry_run, "Print what would be started and stop");
+}
+
+void add_run(CLI::App &app, ExitCode &result)
+{
+	auto options = std::make_shared<Options>();
+	CLI::App *const command = app.add_subcommand(
+		"run", "Boot once, stream the KTAP of nocma test or print the JSON of nocma bench");
+	const std::map<std::string, TtmVariant> variants = {{"nocma", TtmVariant::nocma},
+							    {"stock", TtmVariant::stock}};
+
+	add_common(*command, *options);
+	command->add_option("--ttm", options->variant,
+			    "nocma: TTM passes the flag; stock: it does not (negative control)")
+		->transform(CLI::CheckedTransformer(variants))
+		->option_text("NAME");
+	command->add_option("--backend", options->backend, "Driver that nocma test or bench drives")
+		->capture_default_str();
+	CLI::Option *const bench = command->add_flag("--bench", options->bench, "Run nocma bench");
+	command->add_flag("--test", "Run nocma test (default)")->excludes(bench);
+	command->callback([options, &result] { result = run(*options); });
+}
+
+void add_compare(CLI::App &app, ExitCode &result)
+{
+	auto options = std::make_shared<Options>();
+	CLI::App *const command = app.add_subcommand(
+		"compare", "Measure with the flag, without it and with cma=0 in alternate boots");
+
+	add_common(*command, *options);
+	command->add_option("--rounds", options->rounds, "Boots of either ttm.ko")
+		->check(CLI::Range(1, 100))
+		->option_text("N")
+		->capture_default_str();
+	command->add_option("-o,--output", options->output, "Folder for the JSON of each boot")
+		->option_text("DIR")
+		->capture_default_str();
+	command->callback([options, &result] { result = compare(*options); });
+}
+
+} // namespace
+
 void add_guest(CLI::App &app, ExitCode &result)
 {
-	app.add_subcommand("guest", "TODO")->callback([&result] { result = ExitCode::fail; });
+	CLI::App *const command =
+		app.add_subcommand("guest", "Boot kernels that scripts/kernel built, under QEMU");
+
+	command->require_subcommand(1);
+	command->footer("Environment: NOCMA_CACHE (folder of the built kernels and of the logs), "
+			"NOCMA_QEMU (emulator instead of qemu-system-x86_64).");
+	add_run(*command, result);
+	add_compare(*command, result);
 }
 
 } // namespace nocma::cli

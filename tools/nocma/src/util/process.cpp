@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +67,8 @@ std::vector<std::string> child_environment(const std::vector<std::string> &extra
 	sigset_t none;
 
 	::setpgid(0, 0);
+	/* A child must not outlive us even if we are killed without a chance to clean up. */
+	::prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
 	::sigprocmask(SIG_SETMASK, &none, nullptr);
 	::signal(SIGPIPE, SIG_DFL);

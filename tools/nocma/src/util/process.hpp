@@ -42,8 +42,9 @@ std::string run_or_throw(const std::vector<std::string> &argv, const ProcessOpti
 std::optional<std::filesystem::path> find_program(const std::string &name);
 
 /*
- * A child process in a process group of its own, killed and reaped with the object. Extra
- * descriptors listed in `keep` stay open in the child under the same numbers.
+ * A child process in a process group of its own, killed and reaped with the object; it also dies
+ * when the thread that made it does (SIGKILL of this process included). Extra descriptors listed in
+ * `keep` stay open in the child under the same numbers.
  */
 class Child
 {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "guest/initramfs.hpp"
+#include "guest/kernel_build.hpp"
+#include "guest/runner.hpp"
+
+namespace nocma::guest
+{
+
+/* One boot: which kernel, which ttm.ko, what is done in it. */
+struct Boot {
+	KernelBuild kernel;
+	TtmVariant variant = TtmVariant::nocma;
+	Machine machine;
+	Job job;
+	std::filesystem::path logs; /* created; console.log, verdict.log, data.log */
+	std::chrono::seconds timeout{};
+};
+
+/* What `boot` would start, as a shell would take it. */
+std::string describe(const Boot &boot);
+
+/*
+ * Makes the initramfs, runs the guest, and tells on stderr when the outcome is not sound: one
+ * line why, the console's last lines, where the logs are.
+ */
+Outcome boot_guest(const Boot &boot, const std::function<void(const std::string &)> &on_verdict);
+
+} // namespace nocma::guest

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "guest/initramfs.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "guest/init_script.hpp"
+#include "util/error.hpp"
+#include "util/file.hpp"
+#include "util/process.hpp"
+
+namespace nocma::guest
+{
+
+namespace fs = std::filesystem;
+
+namespace
+{
+
+/* The dynamic busybox would find no libraries in the guest; only the package tells them apart. */
+fs::path busybox()
+{
+	const std::optional<fs::path> file = find_program("busybox");
+
+	if (!file || run({"ldd", file->native()}).ok())
+		throw Error("no static busybox: install the package busybox-static");
+	return *file;
+}
+
+void install(const fs::path &from, const fs::path &to)
+{
+	fs::create_directories(to.parent_path());
+	fs::copy_file(from, to, fs::copy_options::overwrite_existing);
+}
+
+/* Where the kernel's own ttm.ko lies among the modules. */
+fs::path find_ttm(const fs::path &modules)
+{
+	for (const fs::directory_entry &entry : fs::recursive_directory_iterator(modules))
+		if (entry.path().filename() == "ttm.ko")
+			return entry.path();
+	throw Error(fmt::format("{}: has no ttm.ko: CONFIG_DRM_TTM has to be m", modules.native()));
+}
+
+/* Sorted, so that the same parts give the same archive. */
+std::string file_list(const fs::path &root)
+{
+	std::vector<std::string> names;
+
+	for (const fs::directory_entry &entry : fs::recursive_directory_iterator(root))
+		names.push_back(entry.path().lexically_relative(root).native());
+	std::sort(names.begin(), names.end());
+	return fmt::format("{}\n", fmt::join(names, "\n"));
+}
+
+void write_program(const fs::path &file, std::string_view text)
+{
+	write_atomic(file, text);
+	fs::permissions(file, fs::perms::owner_exec | fs::perms::group_exec, fs::perm_options::add);
+}
+
+} // namespace
+
+void make_initramfs(const fs::path &file, const KernelBuild &kernel, TtmVariant variant,
+		    const Job &job)
+{
+	const TempDir stage("nocma-initramfs");
+	const fs::path &root = stage.path();
+	const fs::path modules = root / "lib" / "modules" / kernel.release;
+
+	if (!find_program("cpio"))
+		throw Error("no cpio: install the package cpio");
+	fs::create_directories(root / "etc" / "nocma");
+	fs::create_directories(modules);
+	fs::copy(kernel.modules(), modules,
+		 fs::copy_options::recursive | fs::copy_options::skip_symlinks);
+	install(kernel.ttm(variant), find_ttm(modules));
+	install(busybox(), root / "bin" / "busybox");
+	install("/proc/self/exe", root / "bin" / "nocma");
+	write_program(root / "init", init_script);
+	write_atomic(root / "etc" / "nocma" / "modules",
+		     fmt::format("{}\n", fmt::join(job.modules, " ")));
+	write_atomic(root / "etc" / "nocma" / "job", job.command + "\n");
+	write_atomic(file, run_or_throw({"cpio", "--quiet", "--reproducible", "-o", "-H", "newc",
+					 "-R", "0:0"},
+					{.directory = root, .input = file_list(root)}));
+}
+
+} // namespace nocma::guest

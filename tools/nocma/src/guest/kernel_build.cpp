@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "guest/kernel_build.hpp"
+
+#include <fmt/format.h>
+
+#include "util/error.hpp"
+#include "util/file.hpp"
+
+namespace nocma::guest
+{
+
+namespace fs = std::filesystem;
+
+std::string_view to_string(TtmVariant variant)
+{
+	return variant == TtmVariant::nocma ? "nocma" : "stock";
+}
+
+fs::path KernelBuild::ttm(TtmVariant variant) const
+{
+	return folder / "ttm" / to_string(variant) / "ttm.ko";
+}
+
+KernelBuild find_kernel_build(const fs::path &cache, const std::string &target)
+{
+	if (target.empty() || target.front() == '.' || target.find('/') != std::string::npos)
+		throw UsageError(fmt::format(
+			"'{}': not the name of a target, see scripts/kernel list", target));
+
+	KernelBuild build{target, cache / "out" / target, ""};
+	const std::string remedy = fmt::format("run: scripts/kernel build {}", target);
+
+	if (!fs::is_directory(build.folder))
+		throw Error(fmt::format("{}: no kernel in {}, {}", target, build.folder.native(),
+					remedy));
+	build.release = std::string(trim(try_read_file(build.folder / "release").value_or("")));
+	for (const fs::path &part : {build.image(), build.modules() / "modules.dep",
+				     build.ttm(TtmVariant::nocma), build.ttm(TtmVariant::stock)})
+		if (build.release.empty() || !fs::exists(part))
+			throw Error(fmt::format("{}: {} is missing, {}", target, part.native(),
+						remedy));
+	return build;
+}
+
+} // namespace nocma::guest

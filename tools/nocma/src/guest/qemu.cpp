@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "guest/qemu.hpp"
+
+#include <chrono>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "guest/runner.hpp"
+#include "util/error.hpp"
+#include "util/file.hpp"
+#include "util/process.hpp"
+
+namespace nocma::guest
+{
+
+namespace fs = std::filesystem;
+
+namespace
+{
+
+constexpr std::chrono::seconds probe_limit(10);
+
+bool boots_under_kvm(const KernelBuild &kernel)
+{
+	const TempDir folder("nocma-kvm-probe");
+	const Outcome outcome = run_guest({.kernel = kernel,
+					   .initramfs = {},
+					   .machine = {.accelerator = Accelerator::kvm},
+					   .logs = folder.path(),
+					   .timeout = probe_limit,
+					   .on_verdict = {}});
+
+	/* No root file system: the panic is the proof that the kernel ran. */
+	return outcome.console.fatal().has_value();
+}
+
+} // namespace
+
+std::string_view to_string(Accelerator accelerator)
+{
+	return accelerator == Accelerator::kvm ? "kvm" : "tcg";
+}
+
+std::string qemu_program()
+{
+	const char *own = std::getenv("NOCMA_QEMU"); // NOLINT(concurrency-mt-unsafe)
+	const std::string name = own != nullptr ? own : "qemu-system-x86_64";
+
+	if (!find_program(name))
+		throw Error(own != nullptr
+				    ? fmt::format("NOCMA_QEMU={}: no such program", name)
+				    : "no qemu-system-x86_64: install the package qemu-system-x86");
+	return name;
+}
+
+std::vector<std::string> qemu_command(const std::string &program, const KernelBuild &kernel,
+				      const fs::path &initramfs, const Machine &machine,
+				      const Ports &ports)
+{
+	const bool kvm = machine.accelerator == Accelerator::kvm;
+	/*
+	 * panic=-1 reboots at once and -no-reboot turns that into QEMU's end, so a panic takes no
+	 * waiting. radeon's fbdev emulation divides by zero on this device.
+	 */
+	const std::string append = fmt::format(
+		"console=ttyS0 panic=-1 nokaslr cma={} drm_kms_helper.fbdev_emulation=0",
+		machine.cma);
+	std::vector<std::string> command = {
+		program,
+		"-nodefaults",
+		"-no-user-config",
+		"-display",
+		"none",
+		"-no-reboot",
+		"-machine",
+		"q35",
+		"-accel",
+		kvm ? "kvm" : "tcg,thread=multi",
+		"-cpu",
+		kvm ? "host" : "qemu64",
+		"-smp",
+		"2",
+		"-m",
+		machine.memory,
+		"-device",
+		"ati-vga,model=rv100",
+		"-kernel",
+		kernel.image().native(),
+		"-append",
+		append,
+	};
+
+	for (const int port : {ports.console, ports.verdict, ports.data}) {
+		command.emplace_back("-serial");
+		command.push_back(fmt::format("file:/dev/fd/{}", port));
+	}
+	if (!initramfs.empty()) {
+		command.emplace_back("-initrd");
+		command.push_back(initramfs.native());
+	}
+	return command;
+}
+
+Accelerator detect_accelerator(const fs::path &cache, const KernelBuild &kernel)
+{
+	if (::access("/dev/kvm", R_OK | W_OK) != 0)
+		return Accelerator::tcg;
+
+	const fs::path file = cache / "kvm-probe";
+	const std::string boot =
+		std::string(trim(try_read_file("/proc/sys/kernel/random/boot_id").value_or("")));
+	const std::string kept = try_read_file(file).value_or("");
+
+	for (const Accelerator answer : {Accelerator::kvm, Accelerator::tcg})
+		if (kept == fmt::format("{} {}\n", boot, to_string(answer)))
+			return answer;
+
+	fmt::print(stderr, "guest: trying KVM, at most {} s\n", probe_limit.count());
+	const Accelerator answer = boots_under_kvm(kernel) ? Accelerator::kvm : Accelerator::tcg;
+	if (answer == Accelerator::tcg)
+		fmt::print(stderr, "guest: /dev/kvm opens but a guest does not run, using TCG\n");
+	write_atomic(file, fmt::format("{} {}\n", boot, to_string(answer)));
+	return answer;
+}
+
+} // namespace nocma::guest

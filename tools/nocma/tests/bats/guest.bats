@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# nocma guest as a user calls it, with a stand-in for QEMU (fake-qemu) and a folder that looks
+# like a built kernel. What a guest's kernel does for real is seen in `make check`'s boots.
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	NOCMA=${NOCMA:-$BATS_TEST_DIRNAME/../../../../build/harness/tools/nocma/nocma}
+	export NOCMA_CACHE=$BATS_TEST_TMPDIR/cache
+	export NOCMA_QEMU=$BATS_TEST_DIRNAME/fake-qemu
+	local out=$NOCMA_CACHE/out/v6.12
+
+	mkdir -p "$out/lib/modules/6.12.0/kernel/drivers/gpu/drm/ttm" "$out"/ttm/{nocma,stock}
+	echo 6.12.0 >"$out/release"
+	touch "$out/bzImage" "$out/lib/modules/6.12.0/modules.dep" \
+		"$out/lib/modules/6.12.0/kernel/drivers/gpu/drm/ttm/ttm.ko" \
+		"$out"/ttm/{nocma,stock}/ttm.ko
+}
+
+guest() {
+	"$NOCMA" guest run v6.12 --accel tcg "$@"
+}
+
+@test "guest: a verdict is streamed and becomes the exit status" {
+	FAKE_GUEST=pass run -0 --separate-stderr guest
+	[ "${lines[0]}" = 'KTAP version 1' ]
+	[ "${lines[2]}" = 'ok 1 something' ]
+	[ ${#lines[@]} -eq 3 ]
+	FAKE_GUEST=fail run -1 guest
+	FAKE_GUEST=skip run -4 guest
+}
+
+@test "guest: the data port goes to standard output" {
+	FAKE_GUEST=data run -0 --separate-stderr guest --bench
+	[ "$output" = '{"a": 1}' ]
+}
+
+@test "guest: a hang ends at the limit, with the console's tail" {
+	FAKE_GUEST=hang run -1 guest --timeout 2
+	[[ "$output" == *'no verdict within 2 s, killed'* ]]
+	[[ "$output" == *'| [    1.000000] the last thing it said'* ]]
+	[[ "$output" == *"logs: $NOCMA_CACHE/log/v6.12-nocma"* ]]
+}
+
+@test "guest: a panic is told at once" {
+	FAKE_GUEST=panic run -1 guest --timeout 60
+	[[ "$output" == *'its kernel died: '*'Kernel panic - not syncing'* ]]
+	[[ "$output" == *'| [    1.000001] CPU: 0'* ]]
+}
+
+@test "guest: an oops ends a guest that would hang" {
+	SECONDS=0
+	FAKE_GUEST=oops-then-hang run -1 guest --timeout 60
+	[ "$SECONDS" -lt 30 ]
+	[[ "$output" == *'NULL pointer dereference'* ]]
+	[[ "$output" == *'the_function_at_fault'* ]]
+}
+
+@test "guest: an end before the verdict is a failure" {
+	FAKE_GUEST=reboot run -1 guest
+	[[ "$output" == *'it ended before its verdict'* ]]
+	FAKE_GUEST=half-line run -1 guest
+	[[ "$output" == *'it ended before its verdict'* ]]
+}
+
+@test "guest: a guest that does not power off is killed and fails" {
+	FAKE_GUEST=never-off run -1 guest --timeout 2
+	[[ "$output" == *'did not power off within 2 s'* ]]
+}
+
+@test "guest: a kernel warning fails a run that passed" {
+	FAKE_GUEST=warning run -1 guest
+	[[ "$output" == *'its kernel warned 1 times, first: '*'mm/page_alloc.c:1'* ]]
+}
+
+@test "guest: a flood on the console is read and logged whole" {
+	FAKE_GUEST=flood run -0 guest
+	[ "$(grep -c xxx "$NOCMA_CACHE/log/v6.12-nocma/console.log")" -eq 2000 ]
+}
+
+@test "guest: SIGINT leaves no QEMU behind" {
+	export FAKE_GUEST=hang FAKE_PID=$BATS_TEST_TMPDIR/pid
+	guest --timeout 60 &
+	local nocma=$!
+
+	for _ in $(seq 100); do
+		[ -s "$FAKE_PID" ] && break
+		sleep 0.1
+	done
+	kill -INT "$nocma"
+	run wait "$nocma"
+	[ "$status" -eq 1 ]
+	! kill -0 "$(cat "$FAKE_PID")" 2>/dev/null
+}
+
+@test "guest: SIGKILL takes QEMU along" {
+	export FAKE_GUEST=hang FAKE_PID=$BATS_TEST_TMPDIR/pid
+	guest --timeout 60 &
+	local nocma=$!
+
+	for _ in $(seq 100); do
+		[ -s "$FAKE_PID" ] && break
+		sleep 0.1
+	done
+	kill -KILL "$nocma"
+	wait "$nocma" || true
+	for _ in $(seq 50); do
+		kill -0 "$(cat "$FAKE_PID")" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	false
+}
+
+@test "guest: no kernel built" {
+	run -1 "$NOCMA" guest run v6.1
+	[[ "$output" == *'v6.1: no kernel in'*'run: scripts/kernel build v6.1' ]]
+	[ ${#lines[@]} -eq 1 ]
+}
+
+@test "guest: a kernel without one of its parts" {
+	rm "$NOCMA_CACHE/out/v6.12/ttm/stock/ttm.ko"
+	run -1 guest
+	[[ "$output" == *'ttm/stock/ttm.ko is missing, run: scripts/kernel build v6.12' ]]
+}
+
+@test "guest: wrong calls are usage errors" {
+	run -2 "$NOCMA" guest run
+	run -2 guest --cma lots
+	[[ "$output" == *"'lots' is no size"* ]]
+	run -2 guest --ttm other
+	run -2 guest --test --bench
+	run -2 guest --timeout 0
+	run -2 "$NOCMA" guest run ../v6.12
+}
+
+@test "guest: no QEMU" {
+	NOCMA_QEMU=/nonexistent FAKE_GUEST=pass run -1 guest
+	[[ "$output" == *'NOCMA_QEMU=/nonexistent: no such program' ]]
+}
+
+@test "guest: --dry-run prints the plan and starts nothing" {
+	FAKE_GUEST=pass run -0 guest --ttm stock --cma 64M --dry-run
+	[[ "$output" == *'ttm/stock/ttm.ko'* ]]
+	[[ "$output" == *'cma=64M'* ]]
+	[ ! -e "$NOCMA_CACHE/log" ]
+	run -0 "$NOCMA" guest compare v6.12 --accel tcg --rounds 2 --dry-run
+	[ "$(grep -c '^boot' <<<"$output")" -eq 5 ]
+	[[ "$output" == *'boot 5 of 5: cma0'*'cma=0'* ]]
+}
