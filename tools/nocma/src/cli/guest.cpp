@@ -75,13 +75,11 @@ Accelerator choose_accelerator(const Options &options, const guest::KernelBuild 
 }
 
 /* `label` says in the JSON which of the compared configurations this is. */
-std::string job_command(Work work, const Options &options, const std::string &label,
-			Accelerator accelerator)
+std::string job_command(Work work, const Options &options, const std::string &label)
 {
 	if (work == Work::test)
 		return fmt::format("nocma test --backend {} >&3", options.backend);
-	return fmt::format("nocma bench --backend {} --label {} --accelerator {} >&4",
-			   options.backend, label, guest::to_string(accelerator));
+	return fmt::format("nocma bench --backend {} --label {} >&4", options.backend, label);
 }
 
 Boot make_boot(const Options &options, Work work, TtmVariant variant, const std::string &cma,
@@ -94,8 +92,7 @@ Boot make_boot(const Options &options, Work work, TtmVariant variant, const std:
 	boot.machine = {.memory = options.memory,
 			.cma = cma,
 			.accelerator = choose_accelerator(options, boot.kernel)};
-	boot.job = {.modules = {"radeon"},
-		    .command = job_command(work, options, label, boot.machine.accelerator)};
+	boot.job = {.modules = {"radeon"}, .command = job_command(work, options, label)};
 	boot.logs = cache_folder() / "log" / fmt::format("{}-{}", options.target, label);
 	boot.timeout = std::chrono::seconds(options.timeout);
 	return boot;
@@ -126,7 +123,7 @@ ExitCode run(const Options &options)
 {
 	const Work work = options.bench ? Work::bench : Work::test;
 	const Boot boot = make_boot(options, work, options.variant, options.cma,
-				    std::string(guest::to_string(options.variant)));
+				    std::string(guest::name_of(options.variant)));
 
 	if (options.dry_run) {
 		fmt::print("{}", guest::describe(boot));
@@ -236,7 +233,9 @@ void add_run(CLI::App &app, ExitCode &result)
 	command->add_option("--backend", options->backend, "Driver that nocma test or bench drives")
 		->capture_default_str();
 	CLI::Option *const bench = command->add_flag("--bench", options->bench, "Run nocma bench");
-	command->add_flag("--test", "Run nocma test (default)")->excludes(bench);
+	command->add_flag_callback(
+		       "--test", [options] { options->bench = false; }, "Run nocma test (default)")
+		->excludes(bench);
 	command->callback([options, &result] { result = run(*options); });
 }
 

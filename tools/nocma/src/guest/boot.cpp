@@ -30,7 +30,7 @@ std::string quoted(const std::string &argument)
 void report_trouble(const Boot &boot, const Outcome &outcome)
 {
 	fmt::print(stderr, "nocma: guest {} ({}): {}\n{}  logs: {}\n", boot.kernel.target,
-		   to_string(boot.variant), outcome.trouble, outcome.console.tail(),
+		   name_of(boot.variant), outcome.trouble, outcome.console.tail(),
 		   boot.logs.native());
 }
 

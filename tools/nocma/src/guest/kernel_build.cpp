@@ -11,14 +11,14 @@ namespace nocma::guest
 
 namespace fs = std::filesystem;
 
-std::string_view to_string(TtmVariant variant)
+std::string_view name_of(TtmVariant variant)
 {
 	return variant == TtmVariant::nocma ? "nocma" : "stock";
 }
 
 fs::path KernelBuild::ttm(TtmVariant variant) const
 {
-	return folder / "ttm" / to_string(variant) / "ttm.ko";
+	return folder / "ttm" / name_of(variant) / "ttm.ko";
 }
 
 KernelBuild find_kernel_build(const fs::path &cache, const std::string &target)

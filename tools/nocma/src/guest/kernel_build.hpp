@@ -10,7 +10,7 @@ namespace nocma::guest
 /* Which ttm.ko the guest loads: passing __GFP_NOCMA, or as the base kernel has it. */
 enum class TtmVariant { nocma, stock };
 
-std::string_view to_string(TtmVariant variant);
+std::string_view name_of(TtmVariant variant);
 
 /* A kernel that scripts/kernel has built: a folder out/TARGET in the cache. */
 struct KernelBuild {

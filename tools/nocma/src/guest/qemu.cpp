@@ -38,7 +38,7 @@ bool boots_under_kvm(const KernelBuild &kernel)
 
 } // namespace
 
-std::string_view to_string(Accelerator accelerator)
+std::string_view name_of(Accelerator accelerator)
 {
 	return accelerator == Accelerator::kvm ? "kvm" : "tcg";
 }
@@ -114,14 +114,14 @@ Accelerator detect_accelerator(const fs::path &cache, const KernelBuild &kernel)
 	const std::string kept = try_read_file(file).value_or("");
 
 	for (const Accelerator answer : {Accelerator::kvm, Accelerator::tcg})
-		if (kept == fmt::format("{} {}\n", boot, to_string(answer)))
+		if (kept == fmt::format("{} {}\n", boot, name_of(answer)))
 			return answer;
 
 	fmt::print(stderr, "guest: trying KVM, at most {} s\n", probe_limit.count());
 	const Accelerator answer = boots_under_kvm(kernel) ? Accelerator::kvm : Accelerator::tcg;
 	if (answer == Accelerator::tcg)
 		fmt::print(stderr, "guest: /dev/kvm opens but a guest does not run, using TCG\n");
-	write_atomic(file, fmt::format("{} {}\n", boot, to_string(answer)));
+	write_atomic(file, fmt::format("{} {}\n", boot, name_of(answer)));
 	return answer;
 }
 

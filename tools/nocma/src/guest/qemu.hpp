@@ -13,7 +13,7 @@ namespace nocma::guest
 
 enum class Accelerator { kvm, tcg };
 
-std::string_view to_string(Accelerator accelerator);
+std::string_view name_of(Accelerator accelerator);
 
 struct Machine {
 	std::string memory = "512M"; /* as QEMU's -m takes it */
