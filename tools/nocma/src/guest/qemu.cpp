@@ -2,7 +2,13 @@
 #include "guest/qemu.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -36,6 +42,41 @@ bool boots_under_kvm(const KernelBuild &kernel)
 	return outcome.console.fatal().has_value();
 }
 
+#if defined(__x86_64__)
+/* Frequency of this machine's TSC, good to some 0.1 %. */
+std::uint64_t measure_tsc_khz()
+{
+	using Clock = std::chrono::steady_clock;
+	using Milliseconds = std::chrono::duration<double, std::milli>;
+	constexpr std::chrono::milliseconds span(20);
+	const Clock::time_point began = Clock::now();
+	const std::uint64_t first = __rdtsc();
+
+	std::this_thread::sleep_for(span);
+	const std::uint64_t ticks = __rdtsc() - first;
+	const Milliseconds elapsed = Clock::now() - began;
+	return static_cast<std::uint64_t>(static_cast<double>(ticks) / elapsed.count());
+}
+
+/*
+ * Without ACPI a guest has no clock but the PIT to calibrate its TSC with. That fails when the
+ * host is busy, and then jiffies are all the guest measures with. TCG hands out the host's TSC,
+ * so tell the guest what we know of it.
+ */
+const std::string &clock_parameters()
+{
+	static const std::string parameters =
+		fmt::format(" tsc=reliable tsc_early_khz={}", measure_tsc_khz());
+
+	return parameters;
+}
+#else
+std::string clock_parameters()
+{
+	return "";
+}
+#endif
+
 } // namespace
 
 std::string_view name_of(Accelerator accelerator)
@@ -65,8 +106,8 @@ std::vector<std::string> qemu_command(const std::string &program, const KernelBu
 	 * waiting. radeon's fbdev emulation divides by zero on this device.
 	 */
 	const std::string append = fmt::format(
-		"console=ttyS0 panic=-1 nokaslr cma={} drm_kms_helper.fbdev_emulation=0",
-		machine.cma);
+		"console=ttyS0 panic=-1 nokaslr cma={} drm_kms_helper.fbdev_emulation=0{}",
+		machine.cma, kvm ? "" : clock_parameters());
 	std::vector<std::string> command = {
 		program,
 		"-nodefaults",
@@ -81,7 +122,7 @@ std::vector<std::string> qemu_command(const std::string &program, const KernelBu
 		"-cpu",
 		kvm ? "host" : "qemu64",
 		"-smp",
-		"2",
+		"1",
 		"-m",
 		machine.memory,
 		"-device",
