@@ -16,6 +16,7 @@ namespace nocma::cli
 void add_series(CLI::App &app, ExitCode &result);
 void add_guest(CLI::App &app, ExitCode &result);
 void add_test(CLI::App &app, ExitCode &result);
+void add_kunit(CLI::App &app, ExitCode &result);
 void add_bench(CLI::App &app, ExitCode &result);
 void add_report(CLI::App &app, ExitCode &result);
 

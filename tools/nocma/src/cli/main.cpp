@@ -21,6 +21,7 @@ int main(int argc, char **argv)
 		nocma::cli::add_series(app, result);
 		nocma::cli::add_guest(app, result);
 		nocma::cli::add_test(app, result);
+		nocma::cli::add_kunit(app, result);
 		nocma::cli::add_bench(app, result);
 		nocma::cli::add_report(app, result);
 		app.parse(argc, argv);
