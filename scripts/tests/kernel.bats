@@ -430,6 +430,16 @@ expect() {
 	[ "$(cat "$NOCMA_CACHE/out/v6.12/bzImage")" = patched ]
 }
 
+@test "a tool that a build needs and the machine lacks is named before the build" {
+	mkdir "$BATS_TEST_TMPDIR/few"
+	for tool in $(compgen -c | sort -u | grep -v '^lz4$'); do
+		file=$(type -P "$tool") && ln -s "$file" "$BATS_TEST_TMPDIR/few/$tool"
+	done || true
+	sed -i 's,^\tPATH=.*,\tPATH='"$BATS_TEST_TMPDIR/few," "$repo/scripts/kernel"
+	kernel build v6.12
+	expect 1 "lz4 is not installed: 'scripts/setup demo'"
+}
+
 @test "two commands on one target take turns" {
 	mkdir -p "$NOCMA_CACHE/locks"
 	(
