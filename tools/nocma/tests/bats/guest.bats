@@ -80,34 +80,38 @@ guest() {
 }
 
 @test "guest: SIGINT leaves no QEMU behind" {
-	export FAKE_GUEST=hang FAKE_PID=$BATS_TEST_TMPDIR/pid
-	"$NOCMA" guest run v6.12 --accel tcg --timeout 60 &
-	local nocma=$!
+	local nocma pid_file=$BATS_TEST_TMPDIR/pid
+
+	FAKE_GUEST=hang FAKE_PID=$pid_file \
+		"$NOCMA" guest run v6.12 --accel tcg --timeout 60 &
+	nocma=$!
 
 	for _ in $(seq 100); do
-		[ -s "$FAKE_PID" ] && break
+		[ -s "$pid_file" ] && break
 		sleep 0.1
 	done
 	kill -INT "$nocma"
 	local status=0
 	wait "$nocma" || status=$?
 	[ "$status" -eq 1 ]
-	! kill -0 "$(cat "$FAKE_PID")" 2>/dev/null
+	run ! kill -0 "$(cat "$pid_file")" 2>/dev/null
 }
 
 @test "guest: SIGKILL takes QEMU along" {
-	export FAKE_GUEST=hang FAKE_PID=$BATS_TEST_TMPDIR/pid
-	"$NOCMA" guest run v6.12 --accel tcg --timeout 60 &
-	local nocma=$!
+	local nocma pid_file=$BATS_TEST_TMPDIR/pid
+
+	FAKE_GUEST=hang FAKE_PID=$pid_file \
+		"$NOCMA" guest run v6.12 --accel tcg --timeout 60 &
+	nocma=$!
 
 	for _ in $(seq 100); do
-		[ -s "$FAKE_PID" ] && break
+		[ -s "$pid_file" ] && break
 		sleep 0.1
 	done
 	kill -KILL "$nocma"
 	wait "$nocma" || true
 	for _ in $(seq 50); do
-		kill -0 "$(cat "$FAKE_PID")" 2>/dev/null || return 0
+		kill -0 "$(cat "$pid_file")" 2>/dev/null || return 0
 		sleep 0.1
 	done
 	false
