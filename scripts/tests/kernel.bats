@@ -276,7 +276,7 @@ expect() {
 	echo "deb http://127.0.0.1:9/debian stable main" >"$BATS_TEST_TMPDIR/sources.list"
 	echo 'Acquire::Retries "0";' >>"$APT_CONFIG"
 	kernel fetch v6.12
-	expect 1 "127.0.0.1:9"
+	expect 1 "Could not connect to 127.0.0.1:9"
 	expect 1 "use --tree DIR"
 	[ "${#lines[@]}" -eq 2 ]
 }
