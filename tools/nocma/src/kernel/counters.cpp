@@ -81,6 +81,22 @@ Counters read_vmstat(const std::filesystem::path &proc)
 	return parse_vmstat(read_file(proc / "vmstat"));
 }
 
+std::uint64_t parse_per_cpu_pages(std::string_view zoneinfo)
+{
+	constexpr std::string_view label = "count:";
+	std::uint64_t pages = 0;
+
+	for (const std::string &line : split_lines(zoneinfo)) {
+		std::string_view text = trim(line);
+
+		if (!text.starts_with(label))
+			continue;
+		text = trim(text.substr(label.size()));
+		pages += take_number(text, "zoneinfo", line);
+	}
+	return pages;
+}
+
 std::optional<std::uint64_t> find_counter(const Counters &counters, std::string_view name)
 {
 	const auto found = counters.find(name);

@@ -27,6 +27,12 @@ Counters parse_vmstat(std::string_view text);
 Counters read_meminfo(const std::filesystem::path &proc = "/proc");
 Counters read_vmstat(const std::filesystem::path &proc = "/proc");
 
+/*
+ * Free pages that CPUs keep for themselves, over all zones of /proc/zoneinfo's text: they count
+ * as free neither in MemFree nor in CmaFree.
+ */
+std::uint64_t parse_per_cpu_pages(std::string_view zoneinfo);
+
 std::optional<std::uint64_t> find_counter(const Counters &counters, std::string_view name);
 
 /* after - before for the counters that both have; an interval may run backwards (nr_*). */
