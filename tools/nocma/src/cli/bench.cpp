@@ -34,7 +34,7 @@ struct Options {
 	std::string label = "unlabelled";
 	std::vector<std::string> modes = pressure_modes();
 	std::uint64_t samples = 200;
-	double seconds = 2;
+	double seconds = 1.5;
 	std::uint64_t seed = 1;
 	std::uint64_t object_bytes = 4 << 20;
 	std::string output;
@@ -42,9 +42,9 @@ struct Options {
 
 /* Counters of memory management that tell why a populate took long. */
 constexpr std::array<std::string_view, 12> reported_counters = {
-	"allocstall_dma32", "allocstall_movable", "allocstall_normal", "cma_alloc_fail",
-	"cma_alloc_success", "compact_fail",	  "compact_stall",     "compact_success",
-	"pgmigrate_fail",   "pgmigrate_success",  "pgscan_direct",     "pgscan_kswapd",
+	"allocstall_dma32",  "allocstall_movable", "allocstall_normal", "cma_alloc_fail",
+	"cma_alloc_success", "compact_fail",	   "compact_stall",	"compact_success",
+	"pgmigrate_fail",    "pgmigrate_success",  "pgscan_direct",	"pgscan_kswapd",
 };
 
 /*
@@ -56,14 +56,28 @@ constexpr std::uint64_t held_share = 8;
 /* Free memory outside CMA that must stay, for migration and for the page allocator. */
 constexpr std::uint64_t reserve_share = 16;
 
+/* A guest without a calibrated TSC counts jiffies of 10 ms, and calls everything 0 or 10. */
+std::uint64_t usable_clock_step()
+{
+	constexpr std::uint64_t most_ns = 50000;
+	const std::uint64_t step = measure_clock_step();
+
+	if (step > most_ns)
+		throw Error(
+			fmt::format("CLOCK_MONOTONIC advances by {} ns at a time, too coarse to "
+				    "time a populate: see /sys/devices/system/clocksource",
+				    step));
+	return step;
+}
+
 class ModeRun
 {
 public:
 	ModeRun(PopulateRig &rig, const Options &options, const std::string &mode)
 		: rig_(rig), options_(options),
 		  memory_(find_counter(read_meminfo(), "MemTotal").value_or(0)),
-		  deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-						   std::chrono::duration<double>(options.seconds))),
+		  budget_(std::chrono::duration_cast<Clock::duration>(
+			  std::chrono::duration<double>(options.seconds))),
 		  pressure_(make_pressure(mode, options.seed))
 	{
 		result_.name = mode;
@@ -71,23 +85,24 @@ public:
 
 	ModeResult run()
 	{
+		const Clock::time_point began = Clock::now();
+
 		do {
 			result_.effect = pressure_->apply();
 			/* Once per mode: the pool is cold and goes through the DMA API. */
 			if (result_.rounds++ == 0)
 				rig_.populate(options_.object_bytes, true);
 			measure_round();
-		} while (wants_more());
+		} while (wants_samples() && Clock::now() < began + budget_);
 		return std::move(result_);
 	}
 
 private:
 	using Clock = std::chrono::steady_clock;
 
-	[[nodiscard]] bool wants_more() const
+	[[nodiscard]] bool wants_samples() const
 	{
-		return result_.populate.count() + result_.failed < options_.samples &&
-		       Clock::now() < deadline_;
+		return result_.populate.count() + result_.failed < options_.samples;
 	}
 
 	[[nodiscard]] bool has_room(std::size_t held) const
@@ -102,13 +117,14 @@ private:
 
 	void measure_round()
 	{
+		const Clock::time_point deadline = Clock::now() + budget_;
 		const Counters before = read_vmstat();
 		std::vector<BufferObject> held;
 
 		do {
 			InterruptGuard::check();
 			sample(held);
-		} while (wants_more() && has_room(held.size()));
+		} while (wants_samples() && has_room(held.size()) && Clock::now() < deadline);
 		for (const auto &[name, delta] : counter_deltas(before, read_vmstat()))
 			if (std::find(reported_counters.begin(), reported_counters.end(), name) !=
 			    reported_counters.end())
@@ -132,7 +148,8 @@ private:
 		};
 		const std::vector<TracedCall> cma = cma_calls_of_ttm(populate->calls);
 
-		pages_from(populate->calls, options_.object_bytes); /* one call of TTM's, or throws */
+		pages_from(populate->calls,
+			   options_.object_bytes); /* one call of TTM's, or throws */
 		result_.populate.add(nanoseconds(populate->time.length()));
 		for (const TracedCall &call : cma)
 			result_.cma_alloc.add(nanoseconds(call.length()));
@@ -144,7 +161,7 @@ private:
 	PopulateRig &rig_;
 	const Options &options_;
 	std::uint64_t memory_;
-	Clock::time_point deadline_;
+	Clock::duration budget_;
 	std::unique_ptr<Pressure> pressure_;
 	ModeResult result_;
 };
@@ -166,6 +183,7 @@ void write_result(const std::string &output, const std::string &text)
 
 ExitCode bench(const Options &options)
 {
+	const std::uint64_t clock_step = usable_clock_step();
 	const InterruptGuard guard;
 	PopulateRig rig(options.backend);
 	BenchResult result;
@@ -173,6 +191,7 @@ ExitCode bench(const Options &options)
 	result.label = options.label;
 	result.seed = options.seed;
 	result.machine = read_machine();
+	result.clock_step_ns = clock_step;
 	result.device_driver = rig.device().driver();
 	result.device_version = rig.device().version();
 	result.device_node = rig.device().path();
@@ -219,7 +238,8 @@ void add_bench(CLI::App &app, ExitCode &result)
 		->delimiter(',');
 	command->add_option("--samples", options->samples, "At most so many populates per mode")
 		->check(CLI::PositiveNumber);
-	command->add_option("--seconds", options->seconds, "At most so long per mode")
+	command->add_option("--seconds", options->seconds,
+			    "Time per mode, setting the mode up not counted")
 		->check(CLI::PositiveNumber);
 	command->add_option("--seed", options->seed, "Decides which pages are pinned");
 	command->add_option("--size", options->object_bytes, "Bytes of an object")

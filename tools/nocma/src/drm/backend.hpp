@@ -35,9 +35,8 @@ public:
 						   std::uint64_t bytes) const = 0;
 
 	/* Offset for mmap(2) of the device node. Throws SystemError. */
-	[[nodiscard]] virtual std::uint64_t map_offset(const DrmDevice &device,
-						       std::uint32_t handle,
-						       std::uint64_t bytes) const = 0;
+	[[nodiscard]] virtual std::uint64_t
+	map_offset(const DrmDevice &device, std::uint32_t handle, std::uint64_t bytes) const = 0;
 };
 
 /* Back-end of that name; UsageError lists the names there are. */

@@ -88,8 +88,9 @@ Interval BufferObject::populate(const Toucher &toucher) const
 	try {
 		toucher.touch(mapping_.front());
 	} catch (const SystemError &error) {
-		throw PopulateFailed(fmt::format("object of {} bytes: TTM found no pages for it ({})",
-						 mapping_.size(), errno_text(error.error())));
+		throw PopulateFailed(
+			fmt::format("object of {} bytes: TTM found no pages for it ({})",
+				    mapping_.size(), errno_text(error.error())));
 	}
 	return {.begin = begin, .end = monotonic_now()};
 }

@@ -96,10 +96,9 @@ std::string describe_drm(const std::vector<DrmNode> &nodes, const std::filesyste
 	if (nodes.empty())
 		return fmt::format("no card or render node in {}", folder.native());
 	for (const DrmNode &node : nodes)
-		text += fmt::format("{}{}{}", text.empty() ? "" : ", ",
-				    node.path.filename().native(),
-				    node.problem.empty() ? " is " + node.driver
-							 : ": " + node.problem);
+		text += fmt::format(
+			"{}{}{}", text.empty() ? "" : ", ", node.path.filename().native(),
+			node.problem.empty() ? " is " + node.driver : ": " + node.problem);
 	return text;
 }
 

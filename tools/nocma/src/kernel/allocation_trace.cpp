@@ -105,8 +105,7 @@ std::filesystem::path tracing_folder()
 
 Instance make_instance()
 {
-	Instance instance(
-		tracefs_instance_create(fmt::format("nocma-{}", ::getpid()).c_str()));
+	Instance instance(tracefs_instance_create(fmt::format("nocma-{}", ::getpid()).c_str()));
 	tracefs_instance *const raw = instance.get();
 
 	if (raw == nullptr)
@@ -116,8 +115,8 @@ Instance make_instance()
 		throw SystemError("write", "trace_clock", errno);
 	if (tracefs_instance_set_buffer_size(raw, buffer_kib, -1) < 0)
 		throw SystemError("write", "buffer_size_kb", errno);
-	if (tracefs_instance_file_write(raw, "set_event_pid",
-					std::to_string(::getpid()).c_str()) < 0)
+	if (tracefs_instance_file_write(raw, "set_event_pid", std::to_string(::getpid()).c_str()) <
+	    0)
 		throw SystemError("write", "set_event_pid", errno);
 	return instance;
 }
@@ -262,8 +261,7 @@ private:
 		const std::string at_entry =
 			fmt::format("value={}:{}", probe_argument(traced.parameter, has_arg_access),
 				    traced.entry_value);
-		const std::string at_return =
-			fmt::format("value=$retval:{}", traced.return_value);
+		const std::string at_return = fmt::format("value=$retval:{}", traced.return_value);
 
 		create(tracefs_kprobe_alloc(event_system, event_name(id, true).c_str(),
 					    symbol.c_str(), at_entry.c_str()),

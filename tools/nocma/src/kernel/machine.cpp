@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/machine.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -44,6 +46,25 @@ std::string detect_accelerator()
 }
 
 } // namespace
+
+std::uint64_t measure_clock_step()
+{
+	using Clock = std::chrono::steady_clock;
+	constexpr int steps = 10;
+	Clock::duration smallest = Clock::duration::max();
+
+	/* clock_getres() tells the timers' resolution, not the clock's. */
+	for (int i = 0; i < steps; i++) {
+		const Clock::time_point before = Clock::now();
+		Clock::time_point after = before;
+
+		while (after == before)
+			after = Clock::now();
+		smallest = std::min(smallest, after - before);
+	}
+	return static_cast<std::uint64_t>(
+		std::chrono::duration_cast<std::chrono::nanoseconds>(smallest).count());
+}
 
 std::string fnv1a64(std::string_view bytes)
 {

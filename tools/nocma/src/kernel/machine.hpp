@@ -23,6 +23,9 @@ struct Machine {
 
 Machine read_machine(const std::filesystem::path &proc = "/proc");
 
+/* Smallest step of CLOCK_MONOTONIC that was seen, in nanoseconds. */
+std::uint64_t measure_clock_step();
+
 /* FNV-1a, 64 bits, in hexadecimal: tells two configurations apart, protects against nothing. */
 std::string fnv1a64(std::string_view bytes);
 

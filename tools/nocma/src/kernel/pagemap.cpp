@@ -49,8 +49,7 @@ std::vector<std::optional<std::uint64_t>> Pagemap::lookup(std::span<const std::b
 	while (done < bytes) {
 		const ssize_t got = ::pread(
 			fd_.get(), reinterpret_cast<std::byte *>(entries.data()) + done,
-			bytes - done,
-			static_cast<off_t>(first * sizeof(std::uint64_t) + done));
+			bytes - done, static_cast<off_t>(first * sizeof(std::uint64_t) + done));
 
 		if (got <= 0)
 			throw SystemError("read", "/proc/self/pagemap", got < 0 ? errno : EIO);

@@ -36,8 +36,8 @@ std::map<std::string, std::string> read_parameters(std::string_view module,
 	std::map<std::string, std::string> parameters;
 	std::error_code missing;
 
-	for (const std::filesystem::directory_entry &entry : std::filesystem::directory_iterator(
-		     sys / "module" / module / "parameters", missing)) {
+	for (const std::filesystem::directory_entry &entry :
+	     std::filesystem::directory_iterator(sys / "module" / module / "parameters", missing)) {
 		const std::optional<std::string> value = try_read_file(entry.path());
 
 		if (value)

@@ -29,7 +29,7 @@ private:
 std::filesystem::path parameter_file(std::string_view module, std::string_view name);
 
 /* All readable parameters of a loaded module; empty when it has none. */
-std::map<std::string, std::string>
-read_parameters(std::string_view module, const std::filesystem::path &sys = "/sys");
+std::map<std::string, std::string> read_parameters(std::string_view module,
+						   const std::filesystem::path &sys = "/sys");
 
 } // namespace nocma

@@ -40,8 +40,7 @@ public:
 
 const std::vector<std::string> &pressure_modes()
 {
-	static const std::vector<std::string> modes = {"idle", "movable", "pinned",
-						       "checkerboard"};
+	static const std::vector<std::string> modes = {"idle", "movable", "pinned", "checkerboard"};
 
 	return modes;
 }
@@ -56,8 +55,8 @@ std::unique_ptr<Pressure> make_pressure(std::string_view mode, std::uint64_t see
 		return std::make_unique<UserPages>(seed, pinned_stride);
 	if (mode == "checkerboard")
 		return std::make_unique<Checkerboard>();
-	throw UsageError(fmt::format("mode '{}': not one of {}", mode,
-				     fmt::join(pressure_modes(), ", ")));
+	throw UsageError(
+		fmt::format("mode '{}': not one of {}", mode, fmt::join(pressure_modes(), ", ")));
 }
 
 } // namespace nocma

@@ -42,10 +42,13 @@ std::uint64_t counter_or_zero(const Counters &counters, std::string_view name)
 	return find_counter(counters, name).value_or(0);
 }
 
-/* Free memory below which the kernel would soon reclaim, or kill. */
-std::uint64_t reserve_bytes()
+/*
+ * Filling ends at this much of MemAvailable, which unlike MemFree leaves out what the kernel keeps
+ * for itself: going on from there ends with the out-of-memory killer.
+ */
+std::uint64_t reserve_bytes(const Counters &meminfo)
 {
-	return 2 * 1024 * read_number("/proc/sys/vm/min_free_kbytes");
+	return counter_or_zero(meminfo, "MemTotal") / 100;
 }
 
 std::uint64_t sum_pages(const std::vector<CmaArea> &areas, std::uint64_t CmaArea::*member)
@@ -85,6 +88,17 @@ AnonymousMemory::AnonymousMemory(std::size_t bytes)
 AnonymousMemory::~AnonymousMemory()
 {
 	::munmap(memory_.data(), memory_.size());
+}
+
+void AnonymousMemory::populate(std::size_t first_page, std::size_t pages) const
+{
+	const std::span<std::byte> part =
+		memory_.subspan(first_page * page_size(), pages * page_size());
+
+	if (::madvise(part.data(), part.size(), MADV_POPULATE_WRITE) == 0)
+		return;
+	for (std::size_t at = 0; at < part.size(); at += page_size())
+		const_cast<volatile std::byte &>(part[at]) = std::byte{1};
 }
 
 void AnonymousMemory::release(std::size_t first_page, std::size_t pages) const
@@ -155,25 +169,23 @@ Effect UserPages::apply()
 
 void UserPages::fill()
 {
-	const std::uint64_t reserve = reserve_bytes();
+	const std::uint64_t reserve = reserve_bytes(meminfo_now());
 	const std::uint64_t enough = cma_.total_bytes.value_or(0) * fill_percent / 100;
-	std::size_t since_look = pages_per_look;
 
-	for (std::size_t page = 0; page < touched_.size(); page++) {
-		if (touched_[page])
-			continue;
-		if (since_look++ == pages_per_look) {
-			const Counters meminfo = meminfo_now();
+	for (;;) {
+		const auto begin = std::find(touched_.begin(), touched_.end(), false);
+		const auto end = std::find(begin, touched_.end(), true);
+		const std::size_t pages =
+			std::min(static_cast<std::size_t>(end - begin), pages_per_look);
+		const Counters meminfo = meminfo_now();
 
-			InterruptGuard::check();
-			if (counter_or_zero(meminfo, "MemFree") < reserve)
-				return;
-			if (cma_.present() && counter_or_zero(meminfo, "CmaFree") < enough)
-				return;
-			since_look = 0;
-		}
-		memory_.bytes()[page * page_size()] = std::byte{1};
-		touched_[page] = true;
+		InterruptGuard::check();
+		if (pages == 0 || counter_or_zero(meminfo, "MemAvailable") < reserve)
+			return;
+		if (cma_.present() && counter_or_zero(meminfo, "CmaFree") < enough)
+			return;
+		memory_.populate(static_cast<std::size_t>(begin - touched_.begin()), pages);
+		std::fill_n(begin, pages, true);
 	}
 }
 
@@ -205,9 +217,8 @@ void UserPages::keep_area()
 		find_substitute_area(frames);
 	pages_in_area_ = 0;
 	for (std::size_t page = 0; page <= frames.size(); page++) {
-		const bool stray =
-			page < frames.size() && touched_[page] &&
-			(!frames[page].has_value() || !in_area(*frames[page]));
+		const bool stray = page < frames.size() && touched_[page] &&
+				   (!frames[page].has_value() || !in_area(*frames[page]));
 
 		if (stray) {
 			touched_[page] = false;
@@ -243,7 +254,8 @@ Effect UserPages::measure() const
 	const CmaState now = read_cma_state();
 	const std::uint64_t free_bytes = now.free_bytes.value_or(0);
 	Effect effect{.asserted = cma_.present(),
-		      .text = fmt::format("{} KiB of user pages {}", pages_in_area_ * page_size() / 1024,
+		      .text = fmt::format("{} KiB of user pages {}",
+					  pages_in_area_ * page_size() / 1024,
 					  cma_.present() ? "in the area" : "and no CMA area"),
 		      .values = {{"user_pages_in_area", pages_in_area_},
 				 {"user_pages_pinned", pages_pinned_}}};
@@ -257,8 +269,8 @@ Effect UserPages::measure() const
 		return effect;
 
 	effect.values["cma_free_bytes"] = free_bytes;
-	effect.text += fmt::format(", {} of {} KiB CMA free", free_bytes / 1024,
-				   *now.total_bytes / 1024);
+	effect.text +=
+		fmt::format(", {} of {} KiB CMA free", free_bytes / 1024, *now.total_bytes / 1024);
 	const std::uint64_t available =
 		sum_pages(areas_, &CmaArea::count) - sum_pages(areas_, &CmaArea::used);
 	if (free_bytes > *now.total_bytes * effect_percent / 100 ||

@@ -35,6 +35,9 @@ public:
 
 	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return memory_; }
 
+	/* Makes the kernel put pages there, in one go where it can (Linux 5.14). */
+	void populate(std::size_t first_page, std::size_t pages) const;
+
 	/* Gives the pages back to the kernel; the next touch gets others. */
 	void release(std::size_t first_page, std::size_t pages) const;
 

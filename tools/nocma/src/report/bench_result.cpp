@@ -101,6 +101,7 @@ BenchResult result_from_json(const json &document)
 	result.machine.accelerator = document.at("machine").at("accelerator");
 	result.machine.cpus = document.at("machine").at("cpus");
 	result.machine.memory_bytes = document.at("machine").at("memory_bytes");
+	result.clock_step_ns = document.at("machine").at("clock_step_ns");
 	result.object_bytes = document.at("object_bytes");
 	for (const json &mode : document.at("modes"))
 		result.modes.push_back(mode_from_json(mode));
@@ -129,15 +130,17 @@ json to_json(const BenchResult &result)
 		{"machine",
 		 {{"accelerator", result.machine.accelerator},
 		  {"cpus", result.machine.cpus},
-		  {"memory_bytes", result.machine.memory_bytes}}},
+		  {"memory_bytes", result.machine.memory_bytes},
+		  {"clock_step_ns", result.clock_step_ns}}},
 		{"device",
 		 {{"driver", result.device_driver},
 		  {"version", result.device_version},
 		  {"node", result.device_node}}},
 		{"ttm", {{"function", result.ttm_function}, {"parameters", result.ttm_parameters}}},
 		{"object_bytes", result.object_bytes},
-		{"cma", {{"before", cma_to_json(result.cma_before)},
-			 {"after", cma_to_json(result.cma_after)}}},
+		{"cma",
+		 {{"before", cma_to_json(result.cma_before)},
+		  {"after", cma_to_json(result.cma_after)}}},
 		{"modes", std::move(modes)}};
 }
 

@@ -25,7 +25,7 @@ constexpr int bench_schema_version = 1;
 /* What was measured under one pressure mode. Times in nanoseconds. */
 struct ModeResult {
 	std::string name;
-	Effect effect;		/* as of the last time the mode was brought about */
+	Effect effect; /* as of the last time the mode was brought about */
 	std::uint64_t rounds = 0;
 	std::uint64_t failed = 0; /* populates for which TTM found no pages */
 	Histogram populate;
@@ -38,6 +38,7 @@ struct BenchResult {
 	std::string label;
 	std::uint64_t seed = 0;
 	Machine machine;
+	std::uint64_t clock_step_ns = 0; /* smallest step seen of CLOCK_MONOTONIC */
 	std::string device_driver;
 	std::string device_version;
 	std::string device_node;

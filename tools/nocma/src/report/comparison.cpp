@@ -60,8 +60,7 @@ std::string row(std::string_view mode, std::string_view title, const ModeResult 
 			   result.populate.count(), count_calls(result), share(result),
 			   milliseconds(result.populate.percentile(50)),
 			   milliseconds(result.populate.percentile(99)),
-			   milliseconds(result.populate.max()),
-			   format_by_order(result.cma_calls));
+			   milliseconds(result.populate.max()), format_by_order(result.cma_calls));
 }
 
 /* B against A: how much slower, and how sure that is. */
@@ -89,9 +88,8 @@ std::string ratio_row(const ModeResult &a, const ModeResult &b)
 
 const ModeResult *LabelResult::find(std::string_view mode) const noexcept
 {
-	const auto found = std::find_if(modes.begin(), modes.end(), [mode](const ModeResult &m) {
-		return m.name == mode;
-	});
+	const auto found = std::find_if(modes.begin(), modes.end(),
+					[mode](const ModeResult &m) { return m.name == mode; });
 
 	return found == modes.end() ? nullptr : &*found;
 }
@@ -150,10 +148,10 @@ void Comparison::add(BenchResult result, std::string_view file)
 
 std::string Comparison::table() const
 {
-	std::string text = fmt::format(
-		"Linux {}, {} KiB objects, accelerator {}; times per populate in ms\n",
-		first_.machine.kernel_release, first_.object_bytes / 1024,
-		first_.machine.accelerator);
+	std::string text =
+		fmt::format("Linux {}, {} KiB objects, accelerator {}; times per populate in ms\n",
+			    first_.machine.kernel_release, first_.object_bytes / 1024,
+			    first_.machine.accelerator);
 
 	for (const Column &column : columns) {
 		const auto label = labels_.find(column.label);
@@ -210,9 +208,9 @@ Comparison::Verdict Comparison::verdict() const
 				"proves nothing"};
 	const std::uint64_t with = nocma->second.cma_calls();
 	const std::uint64_t without = stock->second.cma_calls();
-	const std::string figures = fmt::format(
-		"{} CMA allocations in {} populates with the flag, {} in {} without", with,
-		nocma->second.populates(), without, stock->second.populates());
+	const std::string figures =
+		fmt::format("{} CMA allocations in {} populates with the flag, {} in {} without",
+			    with, nocma->second.populates(), without, stock->second.populates());
 
 	if (with != 0)
 		return {.good = false, .text = "TTM still takes from CMA: " + figures};
