@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/commands.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -189,12 +190,11 @@ void print_result(const Options &options, const Session &session, std::string_vi
 		print_json(object);
 		return;
 	}
-	if (options.dry_run || !patches.empty())
-		for (const Patch *patch : patches)
-			fmt::print("  {}\n", patch->name);
 	fmt::print("{}: {} ({}, Linux {}{})\n", session.tree().path.native(), result,
 		   session.set().target.name, session.tree().version.full,
 		   upstream > 0 ? fmt::format(", {} in this kernel already", upstream) : "");
+	for (const Patch *patch : patches)
+		fmt::print("  {}\n", patch->name);
 }
 
 /* What apply and unapply share: everything but the direction. */
@@ -240,6 +240,16 @@ ExitCode run_change(const Options &options, Command command)
 	applying ? session.apply(patches) : session.unapply(patches);
 	print_result(options, session, applying ? "applied" : "unapplied", patches, upstream);
 	return ExitCode::pass;
+}
+
+ExitCode run_apply(const Options &options)
+{
+	return run_change(options, Command::apply);
+}
+
+ExitCode run_unapply(const Options &options)
+{
+	return run_change(options, Command::unapply);
 }
 
 /* Prints checks as TAP, or gathers them for JSON. */
@@ -378,6 +388,36 @@ ExitCode run_export(const Options &options)
 
 using Shared = std::shared_ptr<Options>;
 
+std::string way_out(int error)
+{
+	switch (error) {
+	case ENOSPC:
+	case EDQUOT:
+		return "; make some room and run again";
+	case EROFS:
+	case EACCES:
+	case EPERM:
+		return "; make it writable, or work on a copy";
+	default:
+		return "";
+	}
+}
+
+/* Runs the command; errors of files are completed by what the user can do about them. */
+void explain(ExitCode &result, ExitCode (*command)(const Options &), const Options &options)
+{
+	try {
+		result = command(options);
+	} catch (const SystemError &error) {
+		throw Error(error.what() + way_out(error.error()));
+	} catch (const fs::filesystem_error &error) {
+		throw Error(fmt::format(
+			"{}: {}{}",
+			(error.path2().empty() ? error.path1() : error.path2()).native(),
+			error.code().message(), way_out(error.code().value())));
+	}
+}
+
 void add_common(CLI::App &app, const Shared &options)
 {
 	app.add_option("--patches", options->patches,
@@ -422,7 +462,7 @@ void add_status(CLI::App &parent, ExitCode &result)
 	add_tree(app, options, tree_help);
 	add_no_tests(app, options);
 	add_json(app, options);
-	app.callback([options, &result] { result = run_status(*options); });
+	app.callback([options, &result] { explain(result, run_status, *options); });
 }
 
 void add_change(CLI::App &parent, ExitCode &result, Command command)
@@ -439,7 +479,9 @@ void add_change(CLI::App &parent, ExitCode &result, Command command)
 		add_no_tests(app, options);
 	add_dry_run(app, options);
 	add_json(app, options);
-	app.callback([options, &result, command] { result = run_change(*options, command); });
+	app.callback([options, &result, applying] {
+		explain(result, applying ? run_apply : run_unapply, *options);
+	});
 }
 
 void add_verify(CLI::App &parent, ExitCode &result)
@@ -451,7 +493,7 @@ void add_verify(CLI::App &parent, ExitCode &result)
 	add_common(app, options);
 	add_tree(app, options, "pristine sources (default: those that scripts/kernel prepared)");
 	add_json(app, options);
-	app.callback([options, &result] { result = run_verify(*options); });
+	app.callback([options, &result] { explain(result, run_verify, *options); });
 }
 
 void add_export(CLI::App &parent, ExitCode &result)
@@ -473,7 +515,7 @@ void add_export(CLI::App &parent, ExitCode &result)
 	add_tree(app, options, "git tree that knows --base");
 	add_no_tests(app, options);
 	add_dry_run(app, options);
-	app.callback([options, &result] { result = run_export(*options); });
+	app.callback([options, &result] { explain(result, run_export, *options); });
 }
 
 } // namespace

@@ -101,8 +101,11 @@ Assessment assess(const fs::path &tree, const PatchSet &set, const std::set<std:
 		result.upstream.push_back(look_for(tree, upstream));
 
 	const std::vector<bool> present = peel(scratch, set.patches);
-	/* The whole series in place without a record: somebody applied it by other means. */
-	const bool all = std::ranges::find(present, false) == present.end();
+	/* The whole series in place and no record of it: somebody applied it by other means. */
+	const bool by_others = std::ranges::find(present, false) == present.end() &&
+			       std::ranges::none_of(set.patches, [&](const Patch &patch) {
+				       return recorded.contains(patch.name);
+			       });
 
 	for (std::size_t i = 0; i < set.patches.size(); i++) {
 		const Patch &patch = set.patches[i];
@@ -111,8 +114,8 @@ Assessment assess(const fs::path &tree, const PatchSet &set, const std::set<std:
 		interrupt_point();
 		state.conflicts = scratch.apply(patch, Direction::forward);
 		if (present[i]) {
-			state.state = all || recorded.contains(patch.name) ? State::applied
-									   : State::upstream;
+			state.state = by_others || recorded.contains(patch.name) ? State::applied
+										 : State::upstream;
 			state.conflicts.clear();
 		} else if (!state.conflicts.empty() && recorded.contains(patch.name)) {
 			state.state = State::applied;

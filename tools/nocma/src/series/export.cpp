@@ -23,12 +23,15 @@ namespace fs = std::filesystem;
 constexpr std::string_view mbox_line =
 	"From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n";
 
-/* The same for the same patch, so that an export can be compared with an older one. */
-std::string message_id(const PatchSet &set, const std::map<std::string, std::string> &sums,
-		       std::size_t index)
+/* The same for the same patches, so that an export can be compared with an older one. */
+std::string digest(const PatchSet &set)
 {
-	return fmt::format("<{}-{}-{}@ttm-nocma>", set.target.name, index + 1,
-			   sums.at(set.patches[index].name).substr(0, 12));
+	constexpr std::size_t enough = 12;
+	std::string text;
+
+	for (const Patch &patch : set.patches)
+		text += patch.text;
+	return run_or_throw({"sha256sum"}, {.input = text}).substr(0, enough);
 }
 
 /* The mail without its mbox line, its subject numbered within what is exported. */
@@ -46,15 +49,16 @@ std::string renumbered(const Patch &patch, std::size_t number, std::size_t count
 	return headers + patch.text.substr(body);
 }
 
-/* The series without what was left out: that stands at its end, under the heading. */
 std::string series_text(const PatchSet &set)
 {
-	std::string text;
+	std::string text = set.comments;
+	bool tests = false;
 
-	for (const std::string &line : split_lines(read_file(set.dir / "series"))) {
-		if (!set.with_tests && trim(line) == "# tests")
-			break;
-		text += line + "\n";
+	for (const Patch &patch : set.patches) {
+		if (patch.test && !tests)
+			text += "# tests\n";
+		tests = patch.test;
+		text += patch.name + "\n";
 	}
 	return text;
 }
@@ -63,14 +67,13 @@ std::string series_text(const PatchSet &set)
 
 std::string to_mbox(const PatchSet &set, const std::string &base)
 {
-	const std::map<std::string, std::string> sums =
-		parse_checksums(read_file(set.dir / "SHA256SUMS"), "SHA256SUMS");
-	const std::string first = message_id(set, sums, 0);
+	const std::string stem = fmt::format("{}-{}", set.target.name, digest(set));
+	const std::string first = fmt::format("<{}-1@ttm-nocma>", stem);
 	std::string mbox;
 
 	for (std::size_t i = 0; i < set.patches.size(); i++) {
 		mbox += mbox_line;
-		mbox += fmt::format("Message-Id: {}\n", message_id(set, sums, i));
+		mbox += fmt::format("Message-Id: <{}-{}@ttm-nocma>\n", stem, i + 1);
 		if (i > 0)
 			mbox += fmt::format("In-Reply-To: {0}\nReferences: {0}\n", first);
 		mbox += renumbered(set.patches[i], i + 1, set.patches.size());

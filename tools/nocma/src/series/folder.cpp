@@ -24,16 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view quilt_prefix = "nocma/";
 
-std::set<std::string> files_of(const std::vector<const Patch *> &patches)
-{
-	std::set<std::string> files;
-
-	for (const Patch *patch : patches)
-		for (const FileDiff &file : patch->files)
-			files.insert(file.name());
-	return files;
-}
-
 std::set<std::string> files_below(const fs::path &root, const fs::path &folder)
 {
 	std::set<std::string> names;

@@ -9,6 +9,7 @@
 
 #include "series/interrupt.hpp"
 #include "series/scratch.hpp"
+#include "series/transaction.hpp"
 #include "util/error.hpp"
 #include "util/file.hpp"
 
@@ -72,16 +73,6 @@ std::string joined(const std::set<std::string> &names)
 		text += '\0';
 	}
 	return text;
-}
-
-std::set<std::string> files_of(const std::vector<const Patch *> &patches)
-{
-	std::set<std::string> files;
-
-	for (const Patch *patch : patches)
-		for (const FileDiff &file : patch->files)
-			files.insert(file.name());
-	return files;
 }
 
 } // namespace
@@ -255,8 +246,10 @@ void GitTree::restore(const Move &move)
 	}
 	if (created.size() > none)
 		git(created);
-	for (std::size_t i = none; i < created.size(); i++)
+	for (std::size_t i = none; i < created.size(); i++) {
 		fs::remove(tree_ / created[i]);
+		remove_empty_parents(tree_, created[i]);
+	}
 	git(tracked);
 }
 

@@ -141,8 +141,8 @@ private:
 
 	void parse_hunk(FileDiff &file)
 	{
-		static const std::regex form(
-			"@@ -([0-9]+)(?:,([0-9]+))? \\+([0-9]+)(?:,([0-9]+))? @@.*");
+		static const std::regex form("@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? "
+					     "\\+([0-9]{1,9})(?:,([0-9]{1,9}))? @@.*");
 		std::smatch match;
 
 		if (!std::regex_match(line(), match, form))
@@ -245,6 +245,16 @@ Patch parse_patch(std::string_view name, std::string text)
 	if (!has_trailer(patch, "Signed-off-by: "))
 		refuse(name, "no Signed-off-by; its author has to add one (git commit --amend -s)");
 	return patch;
+}
+
+std::set<std::string> files_of(const std::vector<const Patch *> &patches)
+{
+	std::set<std::string> files;
+
+	for (const Patch *patch : patches)
+		for (const FileDiff &file : patch->files)
+			files.insert(file.name());
+	return files;
 }
 
 std::vector<std::string> mail_form_defects(const Patch &patch)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +33,10 @@ struct Header {
 
 /* One patch as a mail, the way git format-patch writes it. */
 struct Patch {
-	std::string name;  /* of the file, without its folder */
-	std::string text;  /* the whole file */
-	bool test = false; /* stands under the "# tests" heading of the series */
+	std::string name;	/* of the file, without its folder */
+	std::string text;	/* the whole file */
+	bool test = false;	/* stands under the "# tests" heading of the series */
+	bool generated = false; /* has no file in the repository, see patch_set.hpp */
 	std::vector<Header> headers;
 	std::vector<std::string> message; /* lines between header block and "---" */
 	std::vector<FileDiff> files;
@@ -51,6 +53,9 @@ struct Patch {
  * the tree, hunks shorter or longer than they say, binary diffs, no change, no Signed-off-by.
  */
 Patch parse_patch(std::string_view name, std::string text);
+
+/* All files that any of the patches names. */
+std::set<std::string> files_of(const std::vector<const Patch *> &patches);
 
 /* What the mail form of this project wants on top; one line each, none when all is well. */
 std::vector<std::string> mail_form_defects(const Patch &patch);

@@ -49,6 +49,39 @@ SeriesEntry parse_entry(std::string_view line, bool test, std::string_view name,
 	return entry;
 }
 
+/* In the order of their names, so that the patch made from them is always the same. */
+std::set<std::string> added_files(const fs::path &root)
+{
+	std::set<std::string> names;
+
+	for (const char *folder : {"mm", "drivers", "include"}) {
+		if (!fs::is_directory(root / folder))
+			continue;
+		for (const auto &entry : fs::recursive_directory_iterator(root / folder))
+			if (entry.is_regular_file())
+				names.insert(entry.path().lexically_relative(root).native());
+	}
+	return names;
+}
+
+/* A diff that creates the file. An empty file would have no hunk, and is not source. */
+std::string creation(const std::string &name, const std::string &text)
+{
+	const std::vector<std::string> lines = split_lines(text);
+	std::string diff;
+
+	if (lines.empty())
+		return diff;
+	diff = fmt::format("diff --git a/{0} b/{0}\nnew file mode 100644\n--- /dev/null\n"
+			   "+++ b/{0}\n@@ -0,0 +1,{1} @@\n",
+			   name, lines.size());
+	for (const std::string &line : lines)
+		diff += fmt::format("+{}\n", line);
+	if (text.back() != '\n')
+		diff += "\\ No newline at end of file\n";
+	return diff;
+}
+
 } // namespace
 
 SeriesFile parse_series(std::string_view text, std::string_view name)
@@ -71,6 +104,8 @@ SeriesFile parse_series(std::string_view text, std::string_view name)
 				parse_upstream(words.substr(upstream.size()), name, number));
 		else if (!words.empty() && !words.starts_with('#'))
 			series.entries.push_back(parse_entry(words, test, name, number));
+		if (series.entries.empty() && words != "# tests")
+			series.comments += line + "\n";
 	}
 	if (series.entries.empty())
 		throw Error(fmt::format("{}: names no patch", name));
@@ -127,19 +162,39 @@ void check_checksums(const fs::path &dir)
 						(dir / name).native()));
 }
 
-std::set<std::string> files_of(const std::vector<Patch> &patches)
-{
-	std::set<std::string> files;
-
-	for (const Patch &patch : patches)
-		for (const FileDiff &file : patch.files)
-			files.insert(file.name());
-	return files;
-}
-
 std::set<std::string> PatchSet::files() const
 {
-	return files_of(patches);
+	return files_of(pointers());
+}
+
+std::vector<const Patch *> PatchSet::pointers() const
+{
+	std::vector<const Patch *> result;
+
+	for (const Patch &patch : patches)
+		result.push_back(&patch);
+	return result;
+}
+
+std::optional<Patch> test_sources(const fs::path &patches, const Patch &like)
+{
+	std::string diff;
+
+	for (const std::string &name : added_files(patches.parent_path()))
+		diff += creation(name, read_file(patches.parent_path() / name));
+	if (diff.empty())
+		return std::nullopt;
+	Patch patch = parse_patch(
+		"tests-sources.patch",
+		fmt::format("From: {0}\nDate: {1}\nSubject: [PATCH] tests: add the sources of the "
+			    "tests\nOrigin: {2}\nForwarded: {3}\nLast-Update: {4}\n\n"
+			    "They are the same for all kernels; the patches after this one build "
+			    "them.\n\nSigned-off-by: {0}\n---\n\n{5}",
+			    like.header("from"), like.header("date"), like.header("origin"),
+			    like.header("forwarded"), like.header("last-update"), diff));
+	patch.test = true;
+	patch.generated = true;
+	return patch;
 }
 
 PatchSet load_patch_set(const fs::path &patches, const Target &target, bool tests)
@@ -155,13 +210,18 @@ PatchSet load_patch_set(const fs::path &patches, const Target &target, bool test
 	PatchSet set{.target = target,
 		     .dir = dir,
 		     .upstream = std::move(parsed.upstream),
-		     .with_tests = tests};
+		     .comments = std::move(parsed.comments)};
 
 	for (const SeriesEntry &entry : parsed.entries) {
 		if (entry.test && !tests)
-			continue;
-		set.patches.push_back(parse_patch(entry.name, read_file(dir / entry.name)));
-		set.patches.back().test = entry.test;
+			break;
+		Patch patch = parse_patch(entry.name, read_file(dir / entry.name));
+
+		patch.test = entry.test;
+		if (entry.test && (set.patches.empty() || !set.patches.back().test))
+			if (std::optional<Patch> sources = test_sources(patches, patch))
+				set.patches.push_back(std::move(*sources));
+		set.patches.push_back(std::move(patch));
 	}
 	/* Last, because what parse_patch() says of a damaged patch helps more. */
 	check_checksums(dir);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct SeriesEntry {
 };
 
 struct SeriesFile {
+	std::string comments; /* above the first patch */
 	std::vector<SeriesEntry> entries;
 	std::vector<Upstream> upstream;
 };
@@ -50,10 +52,11 @@ struct PatchSet {
 	std::filesystem::path dir;
 	std::vector<Patch> patches;
 	std::vector<Upstream> upstream;
-	bool with_tests = true;
+	std::string comments; /* of `series`, above its first patch */
 
 	/* All files that any of the patches names, sorted. */
 	[[nodiscard]] std::set<std::string> files() const;
+	[[nodiscard]] std::vector<const Patch *> pointers() const;
 };
 
 /*
@@ -62,6 +65,11 @@ struct PatchSet {
  */
 PatchSet load_patch_set(const std::filesystem::path &patches, const Target &target, bool tests);
 
-std::set<std::string> files_of(const std::vector<Patch> &patches);
+/*
+ * The files that the tests add to a kernel (mm/, drivers/, include/ beside the patches folder),
+ * as one more patch in front of those that build them. Nothing when there are none. `like` is
+ * the patch whose author, date and DEP-3 fields it takes over.
+ */
+std::optional<Patch> test_sources(const std::filesystem::path &patches, const Patch &like);
 
 } // namespace nocma::series

@@ -97,15 +97,6 @@ void keep_old(const fs::path &path, const fs::path &old)
 	::utimensat(AT_FDCWD, old.c_str(), times, 0);
 }
 
-/* Source trees have no empty folders: the last file takes its folder along. */
-void remove_empty_parents(const fs::path &tree, const std::string &name)
-{
-	for (fs::path folder = fs::path(name).parent_path(); !folder.empty();
-	     folder = folder.parent_path())
-		if (::rmdir((tree / folder).c_str()) < 0)
-			return;
-}
-
 void clear_work(const fs::path &tree)
 {
 	std::error_code ignored;
@@ -164,6 +155,14 @@ void refuse_changed(const fs::path &tree, std::size_t index, const json &entry)
 }
 
 } // namespace
+
+void remove_empty_parents(const fs::path &tree, const std::string &name)
+{
+	for (fs::path folder = fs::path(name).parent_path(); !folder.empty();
+	     folder = folder.parent_path())
+		if (::rmdir((tree / folder).c_str()) < 0)
+			return;
+}
 
 TreeLock::TreeLock(const fs::path &tree)
 	/* Without O_CLOEXEC, see the class. */

@@ -75,6 +75,9 @@ private:
 	bool committed_ = false;
 };
 
+/* Source trees have no empty folders: the last file of one takes it along. */
+void remove_empty_parents(const std::filesystem::path &tree, const std::string &name);
+
 /* True when a transaction of this tree was interrupted and has not been undone yet. */
 bool is_interrupted(const std::filesystem::path &tree);
 
