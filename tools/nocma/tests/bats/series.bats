@@ -521,7 +521,7 @@ with_fakes() {
 
 @test "refused: encoded mail, several parts" {
 	{
-		sed '/^$/q' "$series/$first" | sed '$iContent-Transfer-Encoding: base64'
+		sed '/^$/q' "$series/$first" | sed "\$iContent-Transfer-Encoding: base64"
 		sed '1,/^$/d' "$series/$first" | base64
 	} >new
 	mv new "$series/$first"
