@@ -51,6 +51,9 @@
 /* Pages per round. Few enough to stay on one per-cpu list. */
 #define NOCMA_BATCH	16
 
+/* More pages than a per-cpu list holds. */
+#define NOCMA_MANY	2048U
+
 /* What the pressure leaves to the rest of the kernel, above the watermark. */
 #define NOCMA_HEADROOM	(SZ_4M >> PAGE_SHIFT)
 
@@ -68,13 +71,13 @@ struct nocma_ctx {
 	struct list_head pages;
 };
 
-/* Page lists: page->private holds the order. */
+/* Page lists, oldest first: page->private holds the order. */
 
 static void nocma_hold(struct page *page, unsigned int order,
 		       struct list_head *list)
 {
 	set_page_private(page, order);
-	list_add(&page->lru, list);
+	list_add_tail(&page->lru, list);
 }
 
 static void nocma_release(struct list_head *list)
@@ -111,9 +114,12 @@ static unsigned long nocma_count_list(struct list_head *list)
 	return hits;
 }
 
+/* There is no area without CONFIG_CMA, and no such function either. */
 static struct page *nocma_area_page(struct nocma_ctx *ctx)
 {
-	return pfn_to_page(PFN_DOWN(cma_get_base(ctx->area)));
+	phys_addr_t base = IS_ENABLED(CONFIG_CMA) ? cma_get_base(ctx->area) : 0;
+
+	return pfn_to_page(PFN_DOWN(base));
 }
 
 /*
@@ -151,6 +157,27 @@ static unsigned int nocma_take(struct nocma_ctx *ctx, gfp_t gfp,
 	return i;
 }
 
+/*
+ * Allocate without the flag onto ctx->pages until @want pieces lie in CMA. The
+ * first ones may be others that a per-cpu list still holds.
+ */
+static bool nocma_take_cma(struct nocma_ctx *ctx, unsigned int order,
+			   unsigned int want)
+{
+	unsigned int left = max(NOCMA_MANY >> order, want);
+	gfp_t gfp = nocma_movable_gfp(ctx);
+	struct page *page;
+
+	for (; want && left; left--) {
+		if (!nocma_take(ctx, gfp, order, 1, &ctx->pages))
+			break;
+		page = list_last_entry(&ctx->pages, struct page, lru);
+		if (nocma_count(page, 1UL << order))
+			want--;
+	}
+	return !want;
+}
+
 static unsigned long nocma_free_outside(struct zone *zone)
 {
 	unsigned long all = zone_page_state(zone, NR_FREE_PAGES);
@@ -175,7 +202,7 @@ static bool nocma_press(struct kunit *test)
 	int order = MAX_PAGE_ORDER;
 
 	if (target < high_wmark_pages(zone) + NOCMA_HEADROOM) {
-		nocma_skip(test, "the area is too small for pressure, boot with cma=64M");
+		nocma_skip(test, "the area is too small to press its zone, boot with a larger cma=");
 		return false;
 	}
 
@@ -297,27 +324,24 @@ static void nocma_movable_avoids_cma(struct kunit *test)
 	/* Everything the zone could give. */
 	KUNIT_EXPECT_EQ(test, nocma_count_list(&ctx->hogs), 0UL);
 
-	/* Now each request without the flag is given CMA, at every order. */
-	gfp = nocma_movable_gfp(ctx);
+	/* Now requests without the flag are given CMA, at every order. */
+	gfp = nocma_movable_gfp(ctx) | __GFP_NOCMA;
 	for (order = 0; order <= MAX_PAGE_ORDER; order++) {
-		if (!nocma_take(ctx, gfp, order, 1, &ctx->pages))
-			break;
-		KUNIT_EXPECT_GT_MSG(test, nocma_count_list(&ctx->pages), 0UL,
-				    "control: order %u got no CMA", order);
+		KUNIT_EXPECT_TRUE_MSG(test, nocma_take_cma(ctx, order, 1),
+				      "control: order %u got no CMA", order);
 		nocma_release(&ctx->pages);
 
-		nocma_take(ctx, gfp | __GFP_NOCMA, order,
-			   order ? 1 : NOCMA_BATCH, &ctx->pages);
+		nocma_take(ctx, gfp, order, order ? 1 : NOCMA_BATCH, &ctx->pages);
 		KUNIT_EXPECT_EQ_MSG(test, nocma_count_list(&ctx->pages), 0UL,
 				    "order %u got CMA", order);
 		nocma_release(&ctx->pages);
 	}
-	KUNIT_EXPECT_GT(test, order, (unsigned int)PAGE_ALLOC_COSTLY_ORDER);
 }
 
 /*
- * Put freed pages of CMA page blocks on the per-cpu list, and take the pressure
- * away so that nothing else brings CMA pages to a request.
+ * Put freed pages of CMA page blocks on the per-cpu list, where the next ones
+ * are taken from, and take the pressure away so that nothing else brings CMA
+ * pages to a request.
  */
 static bool nocma_fill_pcplist(struct kunit *test, unsigned int order)
 {
@@ -325,8 +349,7 @@ static bool nocma_fill_pcplist(struct kunit *test, unsigned int order)
 
 	if (!nocma_press(test))
 		return false;
-	nocma_take(ctx, nocma_movable_gfp(ctx), order, NOCMA_BATCH, &ctx->pages);
-	KUNIT_EXPECT_GT(test, nocma_count_list(&ctx->pages), 0UL);
+	KUNIT_EXPECT_TRUE(test, nocma_take_cma(ctx, order, NOCMA_BATCH));
 	nocma_release(&ctx->hogs);
 	nocma_release(&ctx->pages);
 	return true;
@@ -408,6 +431,7 @@ static void nocma_bulk_avoids_cma(struct kunit *test)
 	if (!nocma_press(test))
 		return;
 	KUNIT_EXPECT_EQ(test, nocma_bulk(test, gfp | __GFP_NOCMA), 0UL);
+	KUNIT_EXPECT_TRUE(test, nocma_take_cma(ctx, 0, 1));
 	KUNIT_EXPECT_GT(test, nocma_bulk(test, gfp), 0UL);
 }
 #else
@@ -543,7 +567,8 @@ static bool nocma_must_succeed(unsigned int order)
 /* Does the area have room for it, whatever else lives there? */
 static bool nocma_area_fits(struct nocma_ctx *ctx, unsigned int order)
 {
-	return PAGE_SIZE << order <= cma_get_size(ctx->area) / 2;
+	return IS_ENABLED(CONFIG_CMA) &&
+		PAGE_SIZE << order <= cma_get_size(ctx->area) / 2;
 }
 
 static void nocma_dma_avoids_shared_cma(struct kunit *test)
