@@ -82,7 +82,7 @@ TEST_F(CmaTest, ANumberThatIsNoneIsAnError)
 	put("proc/meminfo", "CmaTotal: 0 kB\n");
 	put_area("reserved", 1, 1, 1, 1);
 	put("debug/cma/reserved/used", "many\n");
-	EXPECT_THROW(read(), Error);
+	EXPECT_THROW(static_cast<void>(read()), Error);
 }
 
 TEST(CmaArea, ContainsItsFramesOnly)

@@ -71,7 +71,7 @@ std::string printed(const std::vector<KunitSuite> &suites, ExitCode &code)
 	return result;
 }
 
-KunitSuite suite_of(std::vector<Verdict> verdicts)
+KunitSuite suite_of(const std::vector<Verdict> &verdicts)
 {
 	KunitSuite suite{.name = "s", .planned = verdicts.size(), .cases = {}};
 

@@ -31,9 +31,9 @@ TEST(Process, MissingProgramIsASystemError)
 
 TEST(Process, TimeoutKillsTheWholeGroup)
 {
-	EXPECT_THROW(run({"sh", "-c", "sleep 60 & wait"},
-			 {.timeout = std::chrono::milliseconds(200)}),
-		     Error);
+	EXPECT_THROW(
+		run({"sh", "-c", "sleep 60 & wait"}, {.timeout = std::chrono::milliseconds(200)}),
+		Error);
 }
 
 TEST(Process, EnvironmentReplaces)

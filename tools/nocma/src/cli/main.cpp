@@ -7,6 +7,8 @@
 
 #include "cli/commands.hpp"
 
+/* Should printing an error fail, there is nothing left to do but to end. */
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char **argv)
 {
 	using nocma::ExitCode;

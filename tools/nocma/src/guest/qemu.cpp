@@ -87,7 +87,7 @@ std::string_view name_of(Accelerator accelerator)
 std::string qemu_program()
 {
 	const char *own = std::getenv("NOCMA_QEMU"); // NOLINT(concurrency-mt-unsafe)
-	const std::string name = own != nullptr ? own : "qemu-system-x86_64";
+	std::string name = own != nullptr ? own : "qemu-system-x86_64";
 
 	if (!find_program(name))
 		throw Error(own != nullptr

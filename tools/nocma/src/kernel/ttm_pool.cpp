@@ -30,7 +30,7 @@ std::uint64_t parse_pool_total(std::string_view table)
 	throw Error("ttm/page_pool: no line 'total : N of M'");
 }
 
-ColdPool::ColdPool(std::filesystem::path debugfs) : folder_(std::move(debugfs) / "ttm")
+ColdPool::ColdPool(const std::filesystem::path &debugfs) : folder_(debugfs / "ttm")
 {
 	const std::filesystem::path size = parameter_file("ttm", "page_pool_size");
 	std::error_code missing;

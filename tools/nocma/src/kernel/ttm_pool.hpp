@@ -24,7 +24,7 @@ class ColdPool
 {
 public:
 	/* Throws SkipError when the kernel has no such table. */
-	explicit ColdPool(std::filesystem::path debugfs = "/sys/kernel/debug");
+	explicit ColdPool(const std::filesystem::path &debugfs = "/sys/kernel/debug");
 
 	[[nodiscard]] std::uint64_t pages() const;
 

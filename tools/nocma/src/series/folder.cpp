@@ -109,7 +109,7 @@ private:
 	static fs::path patches_folder(const fs::path &tree)
 	{
 		const std::optional<std::string> text = try_read_file(tree / ".pc/.quilt_patches");
-		const fs::path folder = text ? std::string(trim(*text)) : "patches";
+		fs::path folder = text ? std::string(trim(*text)) : "patches";
 
 		if (folder.is_absolute() || std::ranges::find(folder, "..") != folder.end())
 			throw Error(fmt::format("{}: quilt's patches lie outside of the tree ({}); "

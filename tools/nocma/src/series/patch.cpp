@@ -218,7 +218,7 @@ std::string Patch::header(std::string_view wanted) const
 
 std::string Patch::subject() const
 {
-	static const std::regex tag("^(\\[[^\\]]*\\] *)+");
+	static const std::regex tag(R"(^(\[[^\]]*\] *)+)");
 
 	return std::regex_replace(header("subject"), tag, "");
 }

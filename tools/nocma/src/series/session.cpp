@@ -20,8 +20,6 @@ namespace nocma::series
 namespace
 {
 
-namespace fs = std::filesystem;
-
 const Target &choose(const std::vector<Target> &targets, const KernelTree &tree,
 		     const std::string &name)
 {

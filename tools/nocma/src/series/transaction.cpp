@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "series/transaction.hpp"
 
+#include <array>
 #include <cerrno>
 #include <optional>
 #include <system_error>
@@ -93,8 +94,8 @@ void keep_old(const fs::path &path, const fs::path &old)
 	fs::copy_file(path, old);
 	if (::lstat(path.c_str(), &status) < 0)
 		throw SystemError("stat", path.native(), errno);
-	const struct timespec times[2] = {status.st_atim, status.st_mtim};
-	::utimensat(AT_FDCWD, old.c_str(), times, 0);
+	const std::array<timespec, 2> times = {status.st_atim, status.st_mtim};
+	::utimensat(AT_FDCWD, old.c_str(), times.data(), 0);
 }
 
 void clear_work(const fs::path &tree)
