@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,11 +12,12 @@
 
 #include "series/assess.hpp"
 #include "series/export.hpp"
-#include "series/interrupt.hpp"
 #include "series/session.hpp"
 #include "series/transaction.hpp"
 #include "series/verify.hpp"
+#include "util/cache.hpp"
 #include "util/file.hpp"
+#include "util/interrupt.hpp"
 
 namespace nocma::cli
 {
@@ -41,13 +41,6 @@ struct Options {
 	bool dry_run = false;
 };
 
-std::string environment(const char *name)
-{
-	const char *value = std::getenv(name); // NOLINT(concurrency-mt-unsafe)
-
-	return value != nullptr ? value : "";
-}
-
 /* --patches, else NOCMA_PATCHES (CLI11 reads it), else the repository nocma was built from. */
 fs::path patches_folder(const Options &options)
 {
@@ -57,14 +50,7 @@ fs::path patches_folder(const Options &options)
 /* Where scripts/kernel keeps the pristine sources. */
 fs::path cached_sources(const Target &target)
 {
-	fs::path cache = environment("NOCMA_CACHE");
-
-	if (cache.empty()) {
-		const std::string xdg = environment("XDG_CACHE_HOME");
-		cache = (xdg.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(xdg)) /
-			"ttm-nocma";
-	}
-	return cache / "src" / target.name / "base";
+	return cache_folder() / "src" / target.name / "base";
 }
 
 SessionOptions session_options(const Options &options)

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "series/interrupt.hpp"
 #include "util/error.hpp"
+#include "util/interrupt.hpp"
 
 namespace nocma::series
 {
@@ -51,7 +51,7 @@ std::vector<bool> peel(Scratch &scratch, const std::vector<Patch> &patches)
 	std::vector<bool> present(patches.size());
 
 	for (std::size_t i = patches.size(); i-- > 0;) {
-		interrupt_point();
+		InterruptGuard::check();
 		present[i] = scratch.apply(patches[i], Direction::reverse).empty();
 	}
 	return present;
@@ -111,7 +111,7 @@ Assessment assess(const fs::path &tree, const PatchSet &set, const std::set<std:
 		const Patch &patch = set.patches[i];
 		PatchState state{.patch = &patch};
 
-		interrupt_point();
+		InterruptGuard::check();
 		state.conflicts = scratch.apply(patch, Direction::forward);
 		if (present[i]) {
 			state.state = by_others || recorded.contains(patch.name) ? State::applied

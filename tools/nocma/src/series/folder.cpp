@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "series/interrupt.hpp"
 #include "series/scratch.hpp"
 #include "series/transaction.hpp"
 #include "util/error.hpp"
 #include "util/file.hpp"
+#include "util/interrupt.hpp"
 #include "util/process.hpp"
 
 namespace nocma::series
@@ -45,19 +45,19 @@ void exchange(const fs::path &tree, const fs::path &scratch, const std::set<std:
 		const bool before = fs::exists(tree / name);
 		const bool after = fs::exists(scratch / name);
 
-		interrupt_point();
+		InterruptGuard::check();
 		if (after && (!before || read_file(tree / name) != read_file(scratch / name)))
 			transaction.stage(name, scratch / name);
 		else if (before && !after)
 			transaction.stage_removal(name);
 	}
-	interrupt_point();
+	InterruptGuard::check();
 	transaction.run(record);
 }
 
 void do_patch(Scratch &scratch, const Patch &patch, Direction direction)
 {
-	interrupt_point();
+	InterruptGuard::check();
 	const std::vector<Conflict> conflicts = scratch.apply(patch, direction);
 
 	if (!conflicts.empty())
@@ -88,7 +88,7 @@ public:
 
 	void quilt(std::vector<std::string> arguments)
 	{
-		interrupt_point();
+		InterruptGuard::check();
 		arguments.insert(arguments.begin(), {"quilt", "--quiltrc=-"});
 		run_or_throw(arguments, {.directory = path(), .environment = environment()});
 	}

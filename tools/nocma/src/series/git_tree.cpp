@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "series/interrupt.hpp"
 #include "series/scratch.hpp"
 #include "series/transaction.hpp"
 #include "util/error.hpp"
 #include "util/file.hpp"
+#include "util/interrupt.hpp"
 
 namespace nocma::series
 {
@@ -277,7 +277,7 @@ std::string GitTree::commit_apart(const std::vector<const Patch *> &needed) cons
 		command.push_back((mails.path() / patch->name).native());
 		write_atomic(command.back(), patch->text);
 	}
-	interrupt_point();
+	InterruptGuard::check();
 	apart.git(command);
 	return apart.resolve("HEAD");
 }
@@ -289,7 +289,7 @@ void GitTree::move_branch(const Move &move, const std::vector<std::string> &comm
 		journal(),
 		json{{"from", move.from}, {"to", move.to}, {"files", move.files}}.dump(1, '\t') +
 			"\n");
-	interrupt_point();
+	InterruptGuard::check();
 	git(command);
 	fs::remove_all(state_dir());
 }

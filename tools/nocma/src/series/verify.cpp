@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "series/export.hpp"
-#include "series/interrupt.hpp"
 #include "series/patch_set.hpp"
 #include "series/scratch.hpp"
 #include "util/error.hpp"
 #include "util/file.hpp"
+#include "util/interrupt.hpp"
 #include "util/process.hpp"
 
 namespace nocma::series
@@ -38,7 +38,7 @@ std::vector<std::string> run_all(const std::vector<std::vector<std::string>> &co
 				 const ProcessOptions &options)
 {
 	for (const std::vector<std::string> &command : commands) {
-		interrupt_point();
+		InterruptGuard::check();
 		const ProcessResult result = run(command, options);
 
 		if (!result.ok())
@@ -186,7 +186,7 @@ private:
 	{
 		Check result{.name = fmt::format("{} {}", target_.name, name)};
 
-		interrupt_point();
+		InterruptGuard::check();
 		try {
 			result.defects = work();
 		} catch (const Error &error) {

@@ -651,7 +651,7 @@ with_fakes() {
 		exec "$real" "$@"
 	END
 	run -1 with_fakes series apply --tree tree
-	[[ $output == *'interrupted; the tree is as it was before'* ]]
+	[[ $output == *'interrupted by signal '*'; what was begun is undone'* ]]
 	diff -r before tree
 	[ -z "$(ls -A tmp)" ]
 }
