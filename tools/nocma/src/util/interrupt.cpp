@@ -44,7 +44,8 @@ InterruptGuard::~InterruptGuard()
 void InterruptGuard::check()
 {
 	if (pending_signal != 0)
-		throw Error(fmt::format("interrupted by signal {}; what was begun is undone", pending_signal));
+		throw Error(fmt::format("interrupted by signal {}; what was begun is undone",
+					pending_signal));
 }
 
 } // namespace nocma
