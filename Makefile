@@ -10,7 +10,7 @@ TARGET := v6.12
 help:
 	@echo 'Main targets:'
 	@echo '  demo       build a patched $(TARGET) kernel, boot it with TTM passing __GFP_NOCMA'
-	@echo '             and not passing it, compare (cold 15 min, then 2 min)'
+	@echo '             and not passing it, compare; repeated: 2 minutes'
 	@echo '  check      lint, unit tests, script tests, series, guest: all that fits CI'
 	@echo '  check-all  the same for every kernel and configuration'
 	@echo 'Single steps:'
