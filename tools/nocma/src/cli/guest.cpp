@@ -74,12 +74,31 @@ Accelerator choose_accelerator(const Options &options, const guest::KernelBuild 
 	return guest::detect_accelerator(cache_folder(), kernel);
 }
 
+/* The back-end's driver; vttm's tests want some swap, too, see prepare_command(). */
+std::vector<std::string> modules_of(const std::string &backend)
+{
+	if (backend == "vttm")
+		return {"vttm", "brd"};
+	return {backend};
+}
+
+/* Shell that is run before nocma. */
+std::string prepare_command(const std::string &backend)
+{
+	if (backend == "vttm")
+		return "mount -t configfs configfs /sys/kernel/config && "
+		       "mkswap /dev/ram0 >/dev/null && swapon /dev/ram0 && ";
+	return "";
+}
+
 /* `label` says in the JSON which of the compared configurations this is. */
 std::string job_command(Work work, const Options &options, const std::string &label)
 {
 	if (work == Work::test)
-		return fmt::format("nocma test --backend {} >&3", options.backend);
-	return fmt::format("nocma bench --backend {} --label {} >&4", options.backend, label);
+		return fmt::format("{}nocma test --backend {} >&3",
+				   prepare_command(options.backend), options.backend);
+	return fmt::format("{}nocma bench --backend {} --label {} >&4",
+			   prepare_command(options.backend), options.backend, label);
 }
 
 Boot make_boot(const Options &options, Work work, TtmVariant variant, const std::string &cma,
@@ -92,7 +111,8 @@ Boot make_boot(const Options &options, Work work, TtmVariant variant, const std:
 	boot.machine = {.memory = options.memory,
 			.cma = cma,
 			.accelerator = choose_accelerator(options, boot.kernel)};
-	boot.job = {.modules = {"radeon"}, .command = job_command(work, options, label)};
+	boot.job = {.modules = modules_of(options.backend),
+		    .command = job_command(work, options, label)};
 	boot.logs = cache_folder() / "log" / fmt::format("{}-{}", options.target, label);
 	boot.timeout = std::chrono::seconds(options.timeout);
 	return boot;

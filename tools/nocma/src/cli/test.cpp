@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/vttm_cases.hpp"
 #include "drm/populate.hpp"
 #include "kernel/cma.hpp"
 #include "kernel/counters.hpp"
@@ -240,7 +241,7 @@ void contents_zeroed_and_kept(Context &context)
 }
 
 /* Names are an interface: CI systems know tests by them. */
-std::vector<Case> all_cases()
+std::vector<Case> all_cases(const std::string &backend)
 {
 	struct Size {
 		const char *name;
@@ -262,6 +263,12 @@ std::vector<Case> all_cases()
 					 populate_takes_no_cma(context, bytes);
 				 }});
 	cases.push_back({"contents-zeroed-and-kept", contents_zeroed_and_kept});
+	if (backend == "vttm")
+		for (VttmCase &test : vttm_cases())
+			cases.push_back({std::move(test.name),
+					 [run = std::move(test.run)](Context &context) {
+						 run(context.ktap());
+					 }});
 	return cases;
 }
 
@@ -281,7 +288,7 @@ void run_case(const Case &test, Context &context)
 
 ExitCode test(const Options &options)
 {
-	std::vector<Case> cases = all_cases();
+	std::vector<Case> cases = all_cases(options.backend);
 	std::vector<std::string> names;
 
 	std::erase_if(cases, [&](const Case &test) {
@@ -316,7 +323,7 @@ void add_test(CLI::App &app, ExitCode &result)
 	CLI::App *const command = app.add_subcommand(
 		"test", "Drive a TTM device and count its allocations from CMA; prints KTAP");
 
-	command->add_option("--backend", options->backend, "Driver of the device (radeon)");
+	command->add_option("--backend", options->backend, "Driver of the device (radeon, vttm)");
 	command->add_option("--filter", options->filter, "Run the tests whose names match GLOB")
 		->type_name("GLOB");
 	command->add_flag("--list", options->list, "Print the names of the tests and exit");

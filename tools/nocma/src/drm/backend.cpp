@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "drm/radeon.hpp"
+#include "drm/vttm.hpp"
 #include "util/error.hpp"
 
 namespace nocma
@@ -12,13 +13,15 @@ namespace nocma
 
 std::vector<std::string> backend_names()
 {
-	return {"radeon"};
+	return {"radeon", "vttm"};
 }
 
 std::unique_ptr<Backend> make_backend(std::string_view name)
 {
 	if (name == "radeon")
 		return std::make_unique<RadeonBackend>();
+	if (name == "vttm")
+		return std::make_unique<VttmBackend>();
 	throw UsageError(fmt::format("back-end '{}': not one of {}", name,
 				     fmt::join(backend_names(), ", ")));
 }

@@ -118,6 +118,15 @@ DrmDevice DrmDevice::open(std::string_view driver, const std::filesystem::path &
 		fmt::format("no usable {} device: {}", driver, describe_drm(nodes, folder)));
 }
 
+DrmDevice DrmDevice::open_path(const std::filesystem::path &path)
+{
+	UniqueFd fd = open_node(path);
+
+	if (!fd)
+		throw SystemError("open", path.native(), errno);
+	return {std::move(fd), path};
+}
+
 DrmDevice::DrmDevice(UniqueFd fd, std::filesystem::path path)
 	: fd_(std::move(fd)), path_(std::move(path))
 {

@@ -32,6 +32,9 @@ public:
 	static DrmDevice open(std::string_view driver,
 			      const std::filesystem::path &folder = "/dev/dri");
 
+	/* That node. Throws SystemError. */
+	static DrmDevice open_path(const std::filesystem::path &path);
+
 	[[nodiscard]] int fd() const noexcept { return fd_.get(); }
 	[[nodiscard]] const std::filesystem::path &path() const noexcept { return path_; }
 	[[nodiscard]] const std::string &driver() const noexcept { return driver_; }

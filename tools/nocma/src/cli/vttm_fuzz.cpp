@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/vttm_cases.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include <fmt/format.h>
+#include <xf86drm.h>
+
+#include "drm/vttm.hpp"
+#include "util/error.hpp"
+
+namespace nocma::cli
+{
+
+namespace
+{
+
+/* Enough to come across each check of each ioctl some hundred times. */
+constexpr unsigned int rounds = 20000;
+constexpr std::size_t most_objects = 32;
+
+/* Larger than any argument that is passed. */
+using Argument = std::array<std::uint32_t, 64>;
+
+/* What the header of the ioctls documents; EINVAL is also the answer to an unknown number. */
+constexpr std::array<int, 8> documented = {EINVAL, ENOENT, EFAULT, ENOMEM,
+					   EBUSY,  EPERM,  EINTR,  EOPNOTSUPP};
+
+class Fuzzer
+{
+public:
+	explicit Fuzzer(const DrmDevice &device) : device_(device) {}
+	Fuzzer(const Fuzzer &) = delete;
+	Fuzzer &operator=(const Fuzzer &) = delete;
+	Fuzzer(Fuzzer &&) = delete;
+	Fuzzer &operator=(Fuzzer &&) = delete;
+	~Fuzzer()
+	{
+		while (!handles_.empty())
+			close_one();
+	}
+
+	void round()
+	{
+		const std::uint32_t number = pick(10);
+		Argument argument{};
+
+		for (std::uint32_t &word : argument)
+			word = random_word();
+		if (number == DRM_VTTM_INFO)
+			aim(argument);
+		call(number, argument);
+		if (handles_.size() > most_objects || pick(20) == 0)
+			close_one();
+	}
+
+	[[nodiscard]] const std::map<int, unsigned int> &results() const noexcept
+	{
+		return results_;
+	}
+
+private:
+	std::uint32_t pick(std::uint32_t below)
+	{
+		return std::uniform_int_distribution<std::uint32_t>(0, below - 1)(random_);
+	}
+
+	/* Mostly what gets far: zeroes, flags, handles, sizes that are possible. */
+	std::uint32_t random_word()
+	{
+		switch (pick(10)) {
+		case 0:
+			return pick(4);
+		case 1:
+			return handles_.empty() ? 1
+						: handles_[pick(static_cast<std::uint32_t>(
+							  handles_.size()))];
+		case 2:
+			return pick(1 << 20);
+		case 3:
+			return pick(4) == 0 ? static_cast<std::uint32_t>(random_()) : 0;
+		default:
+			return 0;
+		}
+	}
+
+	/* A pointer that is good, or one of the bad kinds. */
+	void aim(Argument &argument)
+	{
+		drm_vttm_info info{};
+
+		std::memcpy(&info, argument.data(), sizeof(info));
+		switch (pick(4)) {
+		case 0:
+			info.chunks_ptr = 0;
+			break;
+		case 1:
+			info.chunks_ptr = 0xffff888000000000ULL;
+			break;
+		default:
+			info.chunks_ptr = reinterpret_cast<std::uintptr_t>(chunks_.data());
+			info.nr_chunks = pick(static_cast<std::uint32_t>(chunks_.size()) + 1);
+		}
+		std::memcpy(argument.data(), &info, sizeof(info));
+	}
+
+	/* The right size, or one that is too small or too large. */
+	std::uint32_t argument_size(std::uint32_t number)
+	{
+		constexpr std::array<std::uint32_t, 7> sizes = {
+			sizeof(drm_vttm_create),   sizeof(drm_vttm_mmap), sizeof(drm_vttm_populate),
+			sizeof(drm_vttm_populate), sizeof(drm_vttm_info), sizeof(drm_vttm_device),
+			sizeof(drm_vttm_drain),
+		};
+
+		if (number < sizes.size() && pick(8) != 0)
+			return sizes.at(number);
+		return pick(sizeof(Argument));
+	}
+
+	void call(std::uint32_t number, Argument &argument)
+	{
+		const unsigned long request =
+			DRM_IOC(DRM_IOC_READWRITE, DRM_IOCTL_BASE, DRM_COMMAND_BASE + number,
+				argument_size(number));
+		const int error = drmIoctl(device_.fd(), request, argument.data()) == 0 ? 0 : errno;
+
+		results_[error]++;
+		if (error != 0 &&
+		    std::find(documented.begin(), documented.end(), error) == documented.end())
+			throw Error(
+				fmt::format("ioctl {} with {} bytes: {}, which is not documented",
+					    number, _IOC_SIZE(request), errno_text(error)));
+		if (number == DRM_VTTM_CREATE && error == 0 &&
+		    _IOC_SIZE(request) >= sizeof(drm_vttm_create)) {
+			drm_vttm_create created{};
+
+			std::memcpy(&created, argument.data(), sizeof(created));
+			handles_.push_back(created.handle);
+		}
+	}
+
+	void close_one()
+	{
+		drm_gem_close request{};
+
+		if (handles_.empty())
+			return;
+		request.handle = handles_.back();
+		handles_.pop_back();
+		drmIoctl(device_.fd(), DRM_IOCTL_GEM_CLOSE, &request);
+	}
+
+	const DrmDevice &device_;
+	std::mt19937 random_; /* the same sequence in each run */
+	std::vector<std::uint32_t> handles_;
+	std::array<drm_vttm_chunk, 512> chunks_{};
+	std::map<int, unsigned int> results_;
+};
+
+} // namespace
+
+void vttm_fuzz(KtapWriter &ktap)
+{
+	const VttmInstance instance({.tt_mib = 1});
+
+	{
+		const DrmDevice device = instance.open();
+		Fuzzer fuzzer(device);
+
+		for (unsigned int i = 0; i < rounds; i++)
+			fuzzer.round();
+		for (const auto &[error, count] : fuzzer.results())
+			ktap.diagnostic(fmt::format("{} times {}", count,
+						    error == 0 ? "success" : errno_text(error)));
+		if (!fuzzer.results().contains(0))
+			throw Error("no call got through: this tested nothing");
+	}
+	/* A handle in a buffer that was too short for it is closed with its file. */
+	const drm_vttm_device info = vttm_device_info(instance.open());
+	if (info.objects != 0 || info.pages != 0)
+		throw Error(fmt::format("{} objects and {} pages are left behind",
+					static_cast<std::uint64_t>(info.objects),
+					static_cast<std::uint64_t>(info.pages)));
+}
+
+} // namespace nocma::cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "drm/vttm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/vttm_cases.hpp"
+#include "util/error.hpp"
+#include "util/file.hpp"
+
+namespace nocma
+{
+
+namespace
+{
+
+using ::testing::HasSubstr;
+
+TEST(VttmTest, OrdersAreListedFromTheHighest)
+{
+	std::array<std::uint32_t, DRM_VTTM_ORDERS> chunks{};
+
+	EXPECT_EQ(format_orders(chunks), "none");
+	chunks[0] = 3;
+	chunks[10] = 16;
+	EXPECT_EQ(format_orders(chunks), "10:16 0:3");
+}
+
+TEST(VttmTest, WithoutConfigfsAnInstanceIsSkipped)
+{
+	const TempDir configfs("vttm-test");
+
+	try {
+		const VttmInstance instance({}, configfs.path());
+		FAIL() << "an instance was made without vttm";
+	} catch (const SkipError &error) {
+		EXPECT_THAT(error.what(), HasSubstr((configfs.path() / "vttm").native()));
+		EXPECT_THAT(error.what(), HasSubstr("module vttm"));
+	}
+}
+
+/* A plain folder has no attributes that could be written. */
+TEST(VttmTest, AnInstanceThatFailsLeavesNoFolder)
+{
+	const TempDir configfs("vttm-test");
+	const std::filesystem::path folder = configfs.path() / "vttm";
+
+	std::filesystem::create_directory(folder);
+	EXPECT_THROW(VttmInstance({}, configfs.path()), SystemError);
+	EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST(VttmTest, BackendIsKnownByName)
+{
+	EXPECT_EQ(make_backend("vttm")->driver(), "vttm");
+	EXPECT_THAT(backend_names(), ::testing::Contains("vttm"));
+}
+
+/* Names are what CI systems know tests by. */
+TEST(VttmTest, NamesOfCasesAreUnique)
+{
+	std::set<std::string> names;
+
+	for (const cli::VttmCase &test : cli::vttm_cases())
+		EXPECT_TRUE(names.insert(test.name).second) << test.name;
+	EXPECT_TRUE(names.contains("vttm-coherent-24bit-wc-64KiB-cold"));
+	EXPECT_TRUE(names.contains("vttm-plain-64bit-cached-64MiB-warm"));
+	EXPECT_FALSE(names.contains("vttm-plain-24bit-cached-4KiB-cold"));
+}
+
+} // namespace
+
+} // namespace nocma
