@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 #include <unistd.h>
 
@@ -90,9 +91,9 @@ std::string format_by_order(const CallsByOrder &calls)
 {
 	std::string text;
 
-	for (auto entry = calls.rbegin(); entry != calls.rend(); entry++)
-		text += fmt::format("{}{}:{}{}", text.empty() ? "" : " ", entry->first.first,
-				    entry->second, entry->first.second ? "" : "!");
+	for (const auto &[key, count] : std::ranges::reverse_view(calls))
+		text += fmt::format("{}{}:{}{}", text.empty() ? "" : " ", key.first, count,
+				    key.second ? "" : "!");
 	return text.empty() ? "none" : text;
 }
 

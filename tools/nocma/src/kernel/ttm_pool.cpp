@@ -50,15 +50,19 @@ std::uint64_t ColdPool::pages() const
 
 void ColdPool::drain() const
 {
-	/* One read frees at least one chunk; far more of them than any pool here can hold. */
-	constexpr int most_reads = 100000;
+	/* A read frees a chunk or more; pages in use elsewhere may make a few of them futile. */
+	constexpr int most_futile_reads = 1000;
+	std::uint64_t left = pages();
 
-	for (int reads = 0; pages() != 0; reads++) {
-		if (reads == most_reads)
-			throw Error(fmt::format("{}: still {} pages after {} reads of "
-						"page_pool_shrink",
-						(folder_ / "page_pool").native(), pages(), reads));
+	for (int futile = 0; left != 0; futile++) {
+		if (futile == most_futile_reads)
+			throw Error(fmt::format("{}: {} reads of page_pool_shrink leave {} pages",
+						(folder_ / "page_pool").native(), futile, left));
 		read_file(folder_ / "page_pool_shrink");
+		const std::uint64_t now = pages();
+		if (now < left)
+			futile = 0;
+		left = now;
 	}
 }
 
