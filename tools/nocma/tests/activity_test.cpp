@@ -110,9 +110,12 @@ TEST(Populate, NoDmaAllocationIsNoTestOfIt)
 
 TEST(Populate, MustHaveGoneThroughTtmOnce)
 {
-	EXPECT_THROW(pages_from({}, 4096), Error);
-	/* -ENOMEM */
+	const std::uint64_t no_memory = static_cast<std::uint64_t>(-12); /* -ENOMEM */
+
+	EXPECT_NO_THROW(expect_one_populate(pair_hits(populate_hits()), 4096));
+	EXPECT_THROW(expect_one_populate({}, 4096), Error);
 	EXPECT_THROW(
-		pages_from(pair_hits({enter(Traced::ttm, 1), leave(Traced::ttm, 2, -12ULL)}), 4096),
+		expect_one_populate(
+			pair_hits({enter(Traced::ttm, 1), leave(Traced::ttm, 2, no_memory)}), 4096),
 		Error);
 }

@@ -148,8 +148,6 @@ private:
 		};
 		const std::vector<TracedCall> cma = cma_calls_of_ttm(populate->calls);
 
-		pages_from(populate->calls,
-			   options_.object_bytes); /* one call of TTM's, or throws */
 		result_.populate.add(nanoseconds(populate->time.length()));
 		for (const TracedCall &call : cma)
 			result_.cma_alloc.add(nanoseconds(call.length()));

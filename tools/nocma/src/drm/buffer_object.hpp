@@ -60,7 +60,7 @@ public:
 	~BufferObject();
 
 	/* First touch: TTM allocates every page of the object. Throws PopulateFailed. */
-	Interval populate(const Toucher &toucher) const;
+	[[nodiscard]] Interval populate(const Toucher &toucher) const;
 
 	/* The whole object; accesses beyond the first touch map what is there already. */
 	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return mapping_; }

@@ -16,22 +16,27 @@ namespace nocma
 PagesFrom pages_from(const std::vector<TracedCall> &calls, std::uint64_t bytes)
 {
 	const std::uint64_t wanted = (bytes + page_size() - 1) / page_size();
-	std::uint64_t populates = 0;
 	std::uint64_t pages = 0;
 
-	for (const TracedCall &call : calls) {
-		if (call.function == Traced::ttm && call.ok)
-			populates++;
+	for (const TracedCall &call : calls)
 		if (call.function == Traced::dma && call.ok && call.from_ttm)
 			pages += std::uint64_t{1} << call.order;
-	}
+	if (pages == 0)
+		return PagesFrom::elsewhere;
+	return pages == wanted ? PagesFrom::dma_api : PagesFrom::mixed;
+}
+
+void expect_one_populate(const std::vector<TracedCall> &calls, std::uint64_t bytes)
+{
+	const auto populates =
+		std::count_if(calls.begin(), calls.end(), [](const TracedCall &call) {
+			return call.function == Traced::ttm && call.ok;
+		});
+
 	if (populates != 1)
 		throw Error(fmt::format("first touch of {} bytes: {} calls of TTM's pool function "
 					"succeeded, expected one",
 					bytes, populates));
-	if (pages == 0)
-		return PagesFrom::elsewhere;
-	return pages == wanted ? PagesFrom::dma_api : PagesFrom::mixed;
 }
 
 std::vector<TracedCall> cma_calls_of_ttm(const std::vector<TracedCall> &calls)
@@ -60,6 +65,7 @@ Populate PopulateRig::populate(std::uint64_t bytes, bool dma)
 	trace_.collect();
 	const Interval time = object.populate(toucher_);
 	std::vector<TracedCall> calls = trace_.collect();
+	expect_one_populate(calls, bytes);
 	if (dma) {
 		trace_.trace_dma(false);
 		switch (pages_from(calls, bytes)) {

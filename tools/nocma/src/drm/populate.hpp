@@ -23,8 +23,11 @@ enum class PagesFrom : std::uint8_t {
 	mixed,	   /* a part of it was in the pool already */
 };
 
-/* Throws Error unless the calls hold exactly one successful call of TTM's function. */
+/* Calls with dma_alloc_attrs() among them, of a populate of so many bytes. */
 PagesFrom pages_from(const std::vector<TracedCall> &calls, std::uint64_t bytes);
+
+/* Throws Error unless the calls hold exactly one successful call of TTM's function. */
+void expect_one_populate(const std::vector<TracedCall> &calls, std::uint64_t bytes);
 
 /* cma_alloc() calls made by TTM among them. */
 std::vector<TracedCall> cma_calls_of_ttm(const std::vector<TracedCall> &calls);
@@ -50,9 +53,10 @@ public:
 	[[nodiscard]] AllocationTrace &trace() noexcept { return trace_; }
 
 	/*
-	 * One object, populated from an empty pool. With `dma` its dma_alloc_attrs() calls are
-	 * traced too, and everything not wholly from the DMA API is refused: SkipError when the
-	 * device's pool does not use it, Error when the pool was not cold.
+	 * One object, populated from an empty pool by one call of TTM's function. With `dma` its
+	 * dma_alloc_attrs() calls are traced too, and everything not wholly from the DMA API is
+	 * refused: SkipError when the device's pool does not use it, Error when the pool was not
+	 * cold.
 	 */
 	Populate populate(std::uint64_t bytes, bool dma);
 
