@@ -8,8 +8,9 @@
  * the flag must get pages of such an area, or else the case proves nothing and
  * fails.
  *
- * Boot with cma=64M or more for the full set. The cases that need memory above
- * 4 GiB, or no area at all, skip themselves elsewhere and say why.
+ * Boot with an area of a quarter of its zone for the full set. The cases that
+ * need memory above 4 GiB, or no area at all, skip themselves elsewhere and say
+ * why.
  */
 #include <kunit/test.h>
 #include <linux/cma.h>
@@ -51,7 +52,7 @@
 /* Pages per round. Few enough to stay on one per-cpu list. */
 #define NOCMA_BATCH	16
 
-/* More pages than a per-cpu list holds. */
+/* More pages than come back to an emptied per-cpu list meanwhile. */
 #define NOCMA_MANY	2048U
 
 /* What the pressure leaves to the rest of the kernel, above the watermark. */
@@ -189,7 +190,8 @@ static unsigned long nocma_free_outside(struct zone *zone)
 /*
  * Take memory with the flag until most of what the zone has left lies in CMA
  * page blocks, which is when the page allocator gives those to movable requests
- * first. What was taken stays in ctx->hogs.
+ * first. What was taken stays in ctx->hogs. The per-cpu lists are emptied before:
+ * they may hold a good part of the zone, and serve a request before all else.
  *
  * Return: false if the area is too small for that; the case is skipped then.
  */
@@ -197,10 +199,12 @@ static bool nocma_press(struct kunit *test)
 {
 	struct nocma_ctx *ctx = test->priv;
 	struct zone *zone = page_zone(nocma_area_page(ctx));
-	unsigned long target = zone_page_state(zone, NR_FREE_CMA_PAGES) / 2;
 	gfp_t gfp = nocma_movable_gfp(ctx) | __GFP_NOCMA;
 	int order = MAX_PAGE_ORDER;
+	unsigned long target;
 
+	drain_all_pages(zone);
+	target = zone_page_state(zone, NR_FREE_CMA_PAGES) / 2;
 	if (target < high_wmark_pages(zone) + NOCMA_HEADROOM) {
 		nocma_skip(test, "area too small for its zone, boot with a larger cma=");
 		return false;
