@@ -27,7 +27,7 @@ using guest::Boot;
 using guest::TtmVariant;
 
 enum class Accel { automatic, kvm, tcg };
-enum class Work { test, bench };
+enum class Work { test, bench, kunit };
 
 struct Options {
 	std::string target;
@@ -37,7 +37,7 @@ struct Options {
 	bool dry_run = false;
 
 	/* run */
-	bool bench = false;
+	Work work = Work::test;
 	TtmVariant variant = TtmVariant::nocma;
 	std::string cma = "256M";
 	std::string backend = "radeon";
@@ -94,11 +94,18 @@ std::string prepare_command(const std::string &backend)
 /* `label` says in the JSON which of the compared configurations this is. */
 std::string job_command(Work work, const Options &options, const std::string &label)
 {
-	if (work == Work::test)
-		return fmt::format("{}nocma test --backend {} >&3",
-				   prepare_command(options.backend), options.backend);
-	return fmt::format("{}nocma bench --backend {} --label {} >&4",
-			   prepare_command(options.backend), options.backend, label);
+	const std::string prepare = prepare_command(options.backend);
+
+	switch (work) {
+	case Work::test:
+		break;
+	case Work::bench:
+		return fmt::format("{}nocma bench --backend {} --label {} >&4", prepare,
+				   options.backend, label);
+	case Work::kunit:
+		return "nocma kunit >&3";
+	}
+	return fmt::format("{}nocma test --backend {} >&3", prepare, options.backend);
 }
 
 Boot make_boot(const Options &options, Work work, TtmVariant variant, const std::string &cma,
@@ -111,8 +118,11 @@ Boot make_boot(const Options &options, Work work, TtmVariant variant, const std:
 	boot.machine = {.memory = options.memory,
 			.cma = cma,
 			.accelerator = choose_accelerator(options, boot.kernel)};
-	boot.job = {.modules = modules_of(options.backend),
-		    .command = job_command(work, options, label)};
+	boot.job.command = job_command(work, options, label);
+	if (work == Work::kunit)
+		boot.machine.parameters = "kunit.enable=1 kunit.autorun=1";
+	else
+		boot.job.modules = modules_of(options.backend);
 	boot.logs = cache_folder() / "log" / fmt::format("{}-{}", options.target, label);
 	boot.timeout = std::chrono::seconds(options.timeout);
 	return boot;
@@ -141,9 +151,10 @@ void print_line(const std::string &line)
 
 ExitCode run(const Options &options)
 {
-	const Work work = options.bench ? Work::bench : Work::test;
-	const Boot boot = make_boot(options, work, options.variant, options.cma,
-				    std::string(guest::name_of(options.variant)));
+	const std::string label = options.work == Work::kunit
+					  ? "kunit"
+					  : std::string(guest::name_of(options.variant));
+	const Boot boot = make_boot(options, options.work, options.variant, options.cma, label);
 
 	if (options.dry_run) {
 		fmt::print("{}", guest::describe(boot));
@@ -237,11 +248,27 @@ void add_common(CLI::App &command, Options &options)
 	command.add_flag("--dry-run", options.dry_run, "Print what would be started and stop");
 }
 
+void add_work(CLI::App &command, Options &options)
+{
+	const auto add = [&command, &options](const std::string &name, Work work,
+					      const std::string &text) {
+		return command.add_flag_callback(
+			name, [&options, work] { options.work = work; }, text);
+	};
+	CLI::Option *const test = add("--test", Work::test, "Run nocma test (default)");
+	CLI::Option *const bench = add("--bench", Work::bench, "Run nocma bench")->excludes(test);
+
+	add("--kunit", Work::kunit, "Print what the kernel's own KUnit suites found at boot")
+		->excludes(test)
+		->excludes(bench);
+}
+
 void add_run(CLI::App &app, ExitCode &result)
 {
 	auto options = std::make_shared<Options>();
 	CLI::App *const command = app.add_subcommand(
-		"run", "Boot once, stream the KTAP of nocma test or print the JSON of nocma bench");
+		"run",
+		"Boot once, stream the KTAP of nocma test or kunit or print the JSON of bench");
 	const std::map<std::string, TtmVariant> variants = {{"nocma", TtmVariant::nocma},
 							    {"stock", TtmVariant::stock}};
 
@@ -252,10 +279,7 @@ void add_run(CLI::App &app, ExitCode &result)
 		->option_text("NAME");
 	command->add_option("--backend", options->backend, "Driver that nocma test or bench drives")
 		->capture_default_str();
-	CLI::Option *const bench = command->add_flag("--bench", options->bench, "Run nocma bench");
-	command->add_flag_callback(
-		       "--test", [options] { options->bench = false; }, "Run nocma test (default)")
-		->excludes(bench);
+	add_work(*command, *options);
 	command->callback([options, &result] { result = run(*options); });
 }
 

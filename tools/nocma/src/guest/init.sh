@@ -23,8 +23,9 @@ done
 exec 3>/dev/ttyS1 4>/dev/ttyS2
 
 status=1
-# shellcheck disable=SC2046
-if modprobe -a $(cat /etc/nocma/modules); then
+modules=$(cat /etc/nocma/modules)
+# shellcheck disable=SC2086
+if [ -z "$modules" ] || modprobe -a $modules; then
 	# shellcheck disable=SC1091
 	. /etc/nocma/job
 	status=$?

@@ -106,8 +106,9 @@ std::vector<std::string> qemu_command(const std::string &program, const KernelBu
 	 * waiting. radeon's fbdev emulation divides by zero on this device.
 	 */
 	const std::string append = fmt::format(
-		"console=ttyS0 panic=-1 nokaslr cma={} drm_kms_helper.fbdev_emulation=0{}",
-		machine.cma, kvm ? "" : clock_parameters());
+		"console=ttyS0 panic=-1 nokaslr cma={} drm_kms_helper.fbdev_emulation=0{}{}{}",
+		machine.cma, kvm ? "" : clock_parameters(), machine.parameters.empty() ? "" : " ",
+		machine.parameters);
 	std::vector<std::string> command = {
 		program,
 		"-nodefaults",

@@ -19,6 +19,7 @@ struct Machine {
 	std::string memory = "512M"; /* as QEMU's -m takes it */
 	std::string cma = "256M";    /* as the kernel's cma= takes it */
 	Accelerator accelerator = Accelerator::tcg;
+	std::string parameters; /* more of the kernel's command line */
 };
 
 /* Descriptors that QEMU writes the guest's three serial ports to. */
