@@ -81,8 +81,10 @@ position p;
 E && dma_gfp_allows_cma(...) ?
 	\(dev_get_cma_area@p\|cma_alloc_aligned@p\)(...) : F
 
+// Not the allocator itself, which in v4.15 takes flags: its callers ask.
 @area exists@
-identifier f, gfp;
+identifier f != dma_alloc_from_contiguous;
+identifier gfp;
 position p != {own.p, and1.p, and2.p, and3.p, and4.p, cond1.p, cond2.p};
 @@
 

@@ -162,3 +162,10 @@ static struct page *shared_area_asks(struct device *dev, size_t size, gfp_t gfp)
 		return cma_alloc_aligned(dev->cma_area, size, gfp);
 	return cma_alloc_aligned(dma_contiguous_default_area, size, gfp);
 }
+
+/* The allocator itself: its callers ask. */
+struct page *dma_alloc_from_contiguous(struct device *dev, size_t count, unsigned int align,
+				       gfp_t gfp_mask)
+{
+	return cma_alloc(dev_get_cma_area(dev), count, align, gfp_mask);
+}

@@ -153,3 +153,14 @@ guest() {
 	[ "$(grep -c '^boot' <<<"$output")" -eq 5 ]
 	[[ "$output" == *'boot 5 of 5: cma0'*'cma=0'* ]]
 }
+
+@test "guest: the kernel's KUnit suites run with --kunit and only then" {
+	FAKE_GUEST=pass run -0 guest --kunit --dry-run
+	[[ "$output" == *'job: nocma kunit >&3'* ]]
+	[[ "$output" == *' kunit.enable=1 '* ]]
+	for work in --test --bench; do
+		FAKE_GUEST=pass run -0 guest "$work" --dry-run
+		[[ "$output" != *kunit* ]]
+		run -2 guest "$work" --kunit
+	done
+}
