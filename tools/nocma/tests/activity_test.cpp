@@ -110,7 +110,7 @@ TEST(Populate, NoDmaAllocationIsNoTestOfIt)
 
 TEST(Populate, MustHaveGoneThroughTtmOnce)
 {
-	const std::uint64_t no_memory = static_cast<std::uint64_t>(-12); /* -ENOMEM */
+	const auto no_memory = static_cast<std::uint64_t>(-12); /* -ENOMEM */
 
 	EXPECT_NO_THROW(expect_one_populate(pair_hits(populate_hits()), 4096));
 	EXPECT_THROW(expect_one_populate({}, 4096), Error);

@@ -86,7 +86,7 @@ TEST(ReportCommand, ForeignJsonIsRefusedByName)
 	const TempDir folder("nocma-report-test");
 	const std::string file = folder.path() / "fio.json";
 
-	std::ofstream(file) << "{\"fio version\": \"fio-3.33\"}";
+	std::ofstream(file) << R"({"fio version": "fio-3.33"})";
 	try {
 		call({"report", file});
 		FAIL() << "accepted";

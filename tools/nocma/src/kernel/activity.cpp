@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <ranges>
 
 #include <unistd.h>
 
@@ -91,7 +90,9 @@ std::string format_by_order(const CallsByOrder &calls)
 {
 	std::string text;
 
-	for (const auto &[key, count] : std::ranges::reverse_view(calls))
+	/* clang 14, which clang-tidy is, cannot read this library's views. */
+	for (const auto &[key, count] :
+	     std::vector<CallsByOrder::value_type>(calls.rbegin(), calls.rend()))
 		text += fmt::format("{}{}:{}{}", text.empty() ? "" : " ", key.first, count,
 				    key.second ? "" : "!");
 	return text.empty() ? "none" : text;
