@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct Options {
 	TtmVariant variant = TtmVariant::nocma;
 	std::string cma = "256M";
 	std::string backend = "radeon";
+	std::string flavour;	 /* of the kernel, as scripts/kernel takes it */
+	std::optional<bool> vtd; /* given: that flavour, and the IOMMU on or off */
 
 	/* compare */
 	unsigned int rounds = 2;
@@ -72,6 +75,12 @@ Accelerator choose_accelerator(const Options &options, const guest::KernelBuild 
 		break;
 	}
 	return guest::detect_accelerator(cache_folder(), kernel);
+}
+
+/* What --vtd chooses between is the IOMMU, not the kernel: both boot the one that has VT-d. */
+std::string flavour_of(const Options &options)
+{
+	return options.flavour.empty() && options.vtd ? "vtd" : options.flavour;
 }
 
 /* The back-end's driver; vttm's tests want some swap, too, see prepare_command(). */
@@ -113,17 +122,18 @@ Boot make_boot(const Options &options, Work work, TtmVariant variant, const std:
 {
 	Boot boot;
 
-	boot.kernel = guest::find_kernel_build(cache_folder(), options.target);
+	boot.kernel = guest::find_kernel_build(cache_folder(), options.target, flavour_of(options));
 	boot.variant = variant;
 	boot.machine = {.memory = options.memory,
 			.cma = cma,
-			.accelerator = choose_accelerator(options, boot.kernel)};
+			.accelerator = choose_accelerator(options, boot.kernel),
+			.vtd = options.vtd.value_or(false)};
 	boot.job.command = job_command(work, options, label);
 	if (work == Work::kunit)
 		boot.machine.parameters = "kunit.enable=1 kunit.autorun=1";
 	else
 		boot.job.modules = modules_of(options.backend);
-	boot.logs = cache_folder() / "log" / fmt::format("{}-{}", options.target, label);
+	boot.logs = cache_folder() / "log" / fmt::format("{}-{}", boot.kernel.name(), label);
 	boot.timeout = std::chrono::seconds(options.timeout);
 	return boot;
 }
@@ -279,6 +289,14 @@ void add_run(CLI::App &app, ExitCode &result)
 		->option_text("NAME");
 	command->add_option("--backend", options->backend, "Driver that nocma test or bench drives")
 		->capture_default_str();
+	command->add_option("--vtd", options->vtd,
+			    "Kernel with VT-d (flavour vtd); the IOMMU on, or off to compare with")
+		->transform(CLI::CheckedTransformer(
+			std::map<std::string, bool>{{"on", true}, {"off", false}}))
+		->option_text("on|off");
+	command->add_option("--flavour", options->flavour,
+			    "Kernel that scripts/kernel build TARGET --flavour NAME built")
+		->option_text("NAME");
 	add_work(*command, *options);
 	command->callback([options, &result] { result = run(*options); });
 }

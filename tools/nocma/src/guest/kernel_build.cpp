@@ -21,24 +21,31 @@ fs::path KernelBuild::ttm(TtmVariant variant) const
 	return folder / "ttm" / name_of(variant) / "ttm.ko";
 }
 
-KernelBuild find_kernel_build(const fs::path &cache, const std::string &target)
+KernelBuild find_kernel_build(const fs::path &cache, const std::string &target,
+			      const std::string &flavour)
 {
 	if (target.empty() || target.front() == '.' || target.find('/') != std::string::npos)
 		throw UsageError(fmt::format(
 			"'{}': not the name of a target, see scripts/kernel list", target));
+	if (flavour.find('/') != std::string::npos)
+		throw UsageError(fmt::format(
+			"'{}': not the name of a flavour, see scripts/kernel --help", flavour));
 
-	KernelBuild build{target, cache / "out" / target, ""};
-	const std::string remedy = fmt::format("run: scripts/kernel build {}", target);
+	KernelBuild build{target, flavour, "", ""};
+	const std::string remedy = fmt::format("run: scripts/kernel build {}{}{}", target,
+					       flavour.empty() ? "" : " --flavour ", flavour);
+
+	build.folder = cache / "out" / build.name();
 
 	if (!fs::is_directory(build.folder))
-		throw Error(fmt::format("{}: no kernel in {}, {}", target, build.folder.native(),
-					remedy));
+		throw Error(fmt::format("{}: no kernel in {}, {}", build.name(),
+					build.folder.native(), remedy));
 	build.release = std::string(trim(try_read_file(build.folder / "release").value_or("")));
 	for (const fs::path &part : {build.image(), build.modules() / "modules.dep",
 				     build.ttm(TtmVariant::nocma), build.ttm(TtmVariant::stock)})
 		if (build.release.empty() || !fs::exists(part))
-			throw Error(fmt::format("{}: {} is missing, {}", target, part.native(),
-						remedy));
+			throw Error(fmt::format("{}: {} is missing, {}", build.name(),
+						part.native(), remedy));
 	return build;
 }
 

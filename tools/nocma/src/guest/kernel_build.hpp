@@ -12,12 +12,17 @@ enum class TtmVariant { nocma, stock };
 
 std::string_view name_of(TtmVariant variant);
 
-/* A kernel that scripts/kernel has built: a folder out/TARGET in the cache. */
+/* A kernel that scripts/kernel has built: a folder out/TARGET[-FLAVOUR] in the cache. */
 struct KernelBuild {
 	std::string target;
+	std::string flavour; /* empty: the plain one */
 	std::filesystem::path folder;
 	std::string release; /* `uname -r` of the guest */
 
+	[[nodiscard]] std::string name() const
+	{
+		return flavour.empty() ? target : target + "-" + flavour;
+	}
 	[[nodiscard]] std::filesystem::path image() const { return folder / "bzImage"; }
 	[[nodiscard]] std::filesystem::path modules() const
 	{
@@ -27,6 +32,7 @@ struct KernelBuild {
 };
 
 /* Throws Error, naming the command that builds it, when it is not there or not whole. */
-KernelBuild find_kernel_build(const std::filesystem::path &cache, const std::string &target);
+KernelBuild find_kernel_build(const std::filesystem::path &cache, const std::string &target,
+			      const std::string &flavour = "");
 
 } // namespace nocma::guest

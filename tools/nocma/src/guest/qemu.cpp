@@ -106,9 +106,9 @@ std::vector<std::string> qemu_command(const std::string &program, const KernelBu
 	 * waiting. radeon's fbdev emulation divides by zero on this device.
 	 */
 	const std::string append = fmt::format(
-		"console=ttyS0 panic=-1 nokaslr cma={} drm_kms_helper.fbdev_emulation=0{}{}{}",
-		machine.cma, kvm ? "" : clock_parameters(), machine.parameters.empty() ? "" : " ",
-		machine.parameters);
+		"console=ttyS0 panic=-1 nokaslr cma={} drm_kms_helper.fbdev_emulation=0{}{}{}{}",
+		machine.cma, machine.vtd ? " intel_iommu=on" : "", kvm ? "" : clock_parameters(),
+		machine.parameters.empty() ? "" : " ", machine.parameters);
 	std::vector<std::string> command = {
 		program,
 		"-nodefaults",
@@ -126,14 +126,17 @@ std::vector<std::string> qemu_command(const std::string &program, const KernelBu
 		"1",
 		"-m",
 		machine.memory,
-		"-device",
-		"ati-vga,model=rv100",
 		"-kernel",
 		kernel.image().native(),
 		"-append",
 		append,
 	};
 
+	/* First, for only the devices after it are translated. */
+	if (machine.vtd)
+		command.insert(command.end(), {"-device", "intel-iommu,intremap=off"});
+	/* pci-testdev is a function that no driver wants, for vttm to be bound to. */
+	command.insert(command.end(), {"-device", "ati-vga,model=rv100", "-device", "pci-testdev"});
 	for (const int port : {ports.console, ports.verdict, ports.data}) {
 		command.emplace_back("-serial");
 		command.push_back(fmt::format("file:/dev/fd/{}", port));

@@ -20,6 +20,7 @@ struct Machine {
 	std::string cma = "256M";    /* as the kernel's cma= takes it */
 	Accelerator accelerator = Accelerator::tcg;
 	std::string parameters; /* more of the kernel's command line */
+	bool vtd = false;	/* an Intel IOMMU, for which the kernel needs ACPI */
 };
 
 /* Descriptors that QEMU writes the guest's three serial ports to. */

@@ -74,6 +74,28 @@ guest() {
 	[[ "$output" == *'its kernel warned 1 times, first: '*'mm/page_alloc.c:1'* ]]
 }
 
+@test "guest: --vtd takes the kernel that has it, and the IOMMU comes before the devices" {
+	run -1 guest --vtd on --dry-run
+	[[ "$output" == *'v6.12-vtd: no kernel in '*', run: scripts/kernel build v6.12 --flavour vtd' ]]
+	cp -r "$NOCMA_CACHE"/out/v6.12{,-vtd}
+	run -0 guest --vtd on --dry-run
+	[[ "$output" == *v6.12-vtd/ttm/nocma/ttm.ko* ]]
+	[[ "$output" == *intel_iommu=on*'-device intel-iommu,'*'-device ati-vga'* ]]
+	run -0 guest --vtd off --dry-run
+	[[ "$output" == *v6.12-vtd/ttm/nocma/ttm.ko* ]]
+	[[ "$output" != *iommu* ]]
+	run -0 guest --dry-run
+	[[ "$output" == *v6.12/ttm/nocma/ttm.ko* ]]
+	run -2 guest --vtd maybe --dry-run
+}
+
+@test "guest: --flavour takes the kernel of that name" {
+	cp -r "$NOCMA_CACHE"/out/v6.12{,-debug}
+	run -0 guest --flavour debug --dry-run
+	[[ "$output" == *v6.12-debug/ttm/nocma/ttm.ko* ]]
+	run -2 guest --flavour ../v6.12 --dry-run
+}
+
 @test "guest: a flood on the console is read and logged whole" {
 	FAKE_GUEST=flood run -0 guest
 	[ "$(grep -c xxx "$NOCMA_CACHE/log/v6.12-nocma/console.log")" -eq 2000 ]
