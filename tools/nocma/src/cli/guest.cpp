@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <cctype>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "guest/boot.hpp"
 #include "report/comparison.hpp"
+#include "series/targets.hpp"
 #include "util/cache.hpp"
 #include "util/file.hpp"
 
@@ -42,8 +45,9 @@ struct Options {
 	TtmVariant variant = TtmVariant::nocma;
 	std::string cma = "256M";
 	std::string backend = "radeon";
-	std::string flavour;	 /* of the kernel, as scripts/kernel takes it */
-	std::optional<bool> vtd; /* given: that flavour, and the IOMMU on or off */
+	std::string flavour;		    /* of the kernel, as scripts/kernel takes it */
+	std::optional<bool> vtd;	    /* given: that flavour, and the IOMMU on or off */
+	std::vector<std::string> arguments; /* handed to nocma test or nocma bench */
 
 	/* compare */
 	unsigned int rounds = 2;
@@ -64,6 +68,25 @@ std::string size_error(const std::string &text)
 	return "";
 }
 
+std::string memory_error(const std::string &text)
+{
+	const std::string error = size_error(text);
+
+	if (error.empty() && text.find_first_of("123456789") == std::string::npos)
+		return fmt::format("'{}': a guest needs memory", text);
+	return error;
+}
+
+/* Where a misspelt target can be told from one that is not built: beside its repository. */
+void check_target(const std::string &name)
+{
+	const char *own = std::getenv("NOCMA_PATCHES"); // NOLINT(concurrency-mt-unsafe)
+	const fs::path patches = own != nullptr ? own : NOCMA_PATCHES_DIR;
+
+	if (fs::exists(patches / "targets.conf"))
+		series::find_target(series::load_targets(patches), name);
+}
+
 Accelerator choose_accelerator(const Options &options, const guest::KernelBuild &kernel)
 {
 	switch (options.accel) {
@@ -74,6 +97,9 @@ Accelerator choose_accelerator(const Options &options, const guest::KernelBuild 
 	case Accel::automatic:
 		break;
 	}
+	/* A dry run must not boot anything, not even to try KVM. */
+	if (options.dry_run)
+		return guest::known_accelerator(cache_folder()).value_or(Accelerator::kvm);
 	return guest::detect_accelerator(cache_folder(), kernel);
 }
 
@@ -91,30 +117,33 @@ std::vector<std::string> modules_of(const std::string &backend)
 	return {backend};
 }
 
-/* Shell that is run before nocma. */
 std::string prepare_command(const std::string &backend)
 {
 	if (backend == "vttm")
 		return "mount -t configfs configfs /sys/kernel/config && "
-		       "mkswap /dev/ram0 >/dev/null && swapon /dev/ram0 && ";
+		       "mkswap /dev/ram0 >/dev/null && swapon /dev/ram0";
 	return "";
 }
 
 /* `label` says in the JSON which of the compared configurations this is. */
-std::string job_command(Work work, const Options &options, const std::string &label)
+guest::Job make_job(Work work, const Options &options, const std::string &label)
 {
-	const std::string prepare = prepare_command(options.backend);
+	guest::Job job;
 
-	switch (work) {
-	case Work::test:
-		break;
-	case Work::bench:
-		return fmt::format("{}nocma bench --backend {} --label {} >&4", prepare,
-				   options.backend, label);
-	case Work::kunit:
-		return "nocma kunit >&3";
+	if (work == Work::kunit) {
+		job.argv = {"nocma", "kunit"};
+		return job;
 	}
-	return fmt::format("{}nocma test --backend {} >&3", prepare, options.backend);
+	job.modules = modules_of(options.backend);
+	job.prepare = prepare_command(options.backend);
+	if (work == Work::test) {
+		job.argv = {"nocma", "test", "--backend", options.backend};
+	} else {
+		job.argv = {"nocma", "bench", "--backend", options.backend, "--label", label};
+		job.output = guest::JobOutput::data;
+	}
+	job.argv.insert(job.argv.end(), options.arguments.begin(), options.arguments.end());
+	return job;
 }
 
 Boot make_boot(const Options &options, Work work, TtmVariant variant, const std::string &cma,
@@ -122,17 +151,16 @@ Boot make_boot(const Options &options, Work work, TtmVariant variant, const std:
 {
 	Boot boot;
 
+	check_target(options.target);
 	boot.kernel = guest::find_kernel_build(cache_folder(), options.target, flavour_of(options));
 	boot.variant = variant;
 	boot.machine = {.memory = options.memory,
 			.cma = cma,
 			.accelerator = choose_accelerator(options, boot.kernel),
 			.vtd = options.vtd.value_or(false)};
-	boot.job.command = job_command(work, options, label);
+	boot.job = make_job(work, options, label);
 	if (work == Work::kunit)
 		boot.machine.parameters = "kunit.enable=1 kunit.autorun=1";
-	else
-		boot.job.modules = modules_of(options.backend);
 	boot.logs = cache_folder() / "log" / fmt::format("{}-{}", boot.kernel.name(), label);
 	boot.timeout = std::chrono::seconds(options.timeout);
 	return boot;
@@ -153,6 +181,11 @@ ExitCode verdict_of(const guest::Outcome &outcome)
 	}
 }
 
+double seconds(const guest::Outcome &outcome)
+{
+	return std::chrono::duration<double>(outcome.elapsed).count();
+}
+
 void print_line(const std::string &line)
 {
 	fmt::print("{}\n", line);
@@ -170,9 +203,15 @@ ExitCode run(const Options &options)
 		fmt::print("{}", guest::describe(boot));
 		return ExitCode::pass;
 	}
+	fmt::print(stderr, "guest: {} {}, cma={}, {}, at most {} s\n", options.target,
+		   guest::name_of(options.variant), options.cma,
+		   guest::name_of(boot.machine.accelerator), options.timeout);
 	const guest::Outcome outcome = guest::boot_guest(boot, print_line);
-	fmt::print("{}", outcome.data);
-	return verdict_of(outcome);
+	const ExitCode verdict = verdict_of(outcome);
+	if (verdict == ExitCode::pass)
+		fmt::print("{}", outcome.data);
+	fmt::print(stderr, "guest: {:.1f} s\n", seconds(outcome));
+	return verdict;
 }
 
 struct Configuration {
@@ -217,12 +256,13 @@ ExitCode compare(const Options &options)
 		fmt::print(stderr, "guest: boot {} of {}: {} {}, cma={}\n", i + 1, plan.size(),
 			   options.target, configuration.label, configuration.cma);
 		const guest::Outcome outcome = guest::boot_guest(boot, print_line);
-		if (verdict_of(outcome) != ExitCode::pass)
-			return ExitCode::fail;
+		const ExitCode verdict = verdict_of(outcome);
+		if (verdict != ExitCode::pass)
+			return verdict;
 		write_atomic(file, outcome.data);
 		comparison.add(parse_bench_result(outcome.data, file.native()), file.native());
 		fmt::print(stderr, "guest: boot {} of {}: {:.1f} s\n", i + 1, plan.size(),
-			   static_cast<double>(outcome.elapsed.count()) / 1000);
+			   seconds(outcome));
 	}
 	if (options.dry_run)
 		return ExitCode::pass;
@@ -244,7 +284,7 @@ void add_common(CLI::App &command, Options &options)
 		->transform(CLI::CheckedTransformer(accelerators))
 		->option_text("NAME");
 	command.add_option("--memory", options.memory, "Memory of the guest")
-		->check(size_error)
+		->check(memory_error)
 		->option_text("SIZE")
 		->capture_default_str();
 	command.add_option("--timeout", options.timeout, "Limit of one boot, in seconds")
@@ -255,6 +295,8 @@ void add_common(CLI::App &command, Options &options)
 		->check(size_error)
 		->option_text("SIZE")
 		->capture_default_str();
+	command.add_option("ARGUMENT", options.arguments,
+			   "After --: handed to nocma test or nocma bench in the guest");
 	command.add_flag("--dry-run", options.dry_run, "Print what would be started and stop");
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "guest/boot.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "guest/shell.hpp"
 #include "util/file.hpp"
+#include "util/interrupt.hpp"
 
 namespace nocma::guest
 {
@@ -16,41 +15,32 @@ namespace fs = std::filesystem;
 namespace
 {
 
-std::string quoted(const std::string &argument)
-{
-	const bool plain = std::all_of(argument.begin(), argument.end(), [](unsigned char c) {
-		return std::isalnum(c) != 0 ||
-		       std::string_view("-_./=,:").find(static_cast<char>(c)) !=
-			       std::string_view::npos;
-	});
-
-	return plain ? argument : fmt::format("'{}'", argument);
-}
-
 void report_trouble(const Boot &boot, const Outcome &outcome)
 {
-	fmt::print(stderr, "nocma: guest {} ({}): {}\n{}  logs: {}\n", boot.kernel.target,
-		   name_of(boot.variant), outcome.trouble, outcome.console.tail(),
-		   boot.logs.native());
+	const std::string why =
+		outcome.sound() ? fmt::format("its job ended with exit status {}", *outcome.status)
+				: outcome.trouble;
+
+	fmt::print(stderr, "nocma: guest {} ({}): {}\n{}  logs: {}\n", boot.kernel.name(),
+		   name_of(boot.variant), why, outcome.console.tail(), boot.logs.native());
 }
 
 } // namespace
 
 std::string describe(const Boot &boot)
 {
-	std::vector<std::string> words;
+	const std::vector<std::string> qemu =
+		qemu_command(qemu_program(), boot.kernel, "initramfs.cpio", boot.machine,
+			     {.console = 3, .verdict = 4, .data = 5});
 
-	for (const std::string &word :
-	     qemu_command(qemu_program(), boot.kernel, "initramfs.cpio", boot.machine,
-			  {.console = 3, .verdict = 4, .data = 5}))
-		words.push_back(quoted(word));
 	return fmt::format("ttm.ko: {}\njob: {}\nqemu: {}\nlogs: {}\nlimit: {} s\n",
-			   boot.kernel.ttm(boot.variant).native(), boot.job.command,
-			   fmt::join(words, " "), boot.logs.native(), boot.timeout.count());
+			   boot.kernel.ttm(boot.variant).native(), shell_line(boot.job.argv),
+			   shell_line(qemu), boot.logs.native(), boot.timeout.count());
 }
 
 Outcome boot_guest(const Boot &boot, const std::function<void(const std::string &)> &on_verdict)
 {
+	const InterruptGuard guard;
 	const TempDir folder("nocma-guest");
 	const fs::path initramfs = folder.path() / "initramfs.cpio";
 
@@ -62,7 +52,7 @@ Outcome boot_guest(const Boot &boot, const std::function<void(const std::string 
 				     .logs = boot.logs,
 				     .timeout = boot.timeout,
 				     .on_verdict = on_verdict});
-	if (!outcome.sound())
+	if (!outcome.sound() || (outcome.status != 0 && !outcome.explained))
 		report_trouble(boot, outcome);
 	return outcome;
 }

@@ -23,12 +23,13 @@ struct Boot {
 	std::chrono::seconds timeout{};
 };
 
-/* What `boot` would start, as a shell would take it. */
+/* What `boot` would start, as lines for a person; the command is as a shell would take it. */
 std::string describe(const Boot &boot);
 
 /*
- * Makes the initramfs, runs the guest, and tells on stderr when the outcome is not sound: one
- * line why, the console's last lines, where the logs are.
+ * Makes the initramfs, runs the guest, and tells on stderr when the outcome is not sound or its
+ * verdict does not say why it is no pass: one line, the console's last lines, where the logs are.
+ * A signal ends it with an Error, QEMU and temporary files gone.
  */
 Outcome boot_guest(const Boot &boot, const std::function<void(const std::string &)> &on_verdict);
 

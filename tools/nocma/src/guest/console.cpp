@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -23,16 +24,18 @@ constexpr std::array<std::string_view, 11> fatal_marks = {
 	"invalid opcode:",
 	"stack segment:",
 	"Unable to handle kernel",
-	"rcu: INFO: rcu_",
+	"INFO: rcu_",
 	"blocked for more than",
 };
 
-constexpr std::array<std::string_view, 4> warning_marks = {
-	"WARNING: CPU:",
-	"WARNING: possible",
-	"unreferenced object",
-	"refcount_t:",
-};
+/*
+ * kernel/panic.c ("WARNING: CPU: 0 PID: 1 at" up to 6.18, "WARNING: file.c:1 at" since), lockdep,
+ * UBSAN. Only where a message begins: "Spectre V2 : WARNING: ..." speaks of the host's CPU.
+ */
+constexpr std::array<std::string_view, 2> warning_marks = {"WARNING: ", "UBSAN: "};
+
+/* Longer lines are cut when shown; the log has them whole. */
+constexpr std::size_t shown_length = 300;
 
 template <std::size_t N>
 bool contains_any(std::string_view line, const std::array<std::string_view, N> &marks)
@@ -40,6 +43,32 @@ bool contains_any(std::string_view line, const std::array<std::string_view, N> &
 	return std::any_of(marks.begin(), marks.end(), [line](std::string_view mark) {
 		return line.find(mark) != std::string_view::npos;
 	});
+}
+
+template <std::size_t N>
+bool starts_with_any(std::string_view line, const std::array<std::string_view, N> &marks)
+{
+	return std::any_of(marks.begin(), marks.end(),
+			   [line](std::string_view mark) { return line.starts_with(mark); });
+}
+
+/* Without the time stamp, "[    1.000000] " or, with the caller, "[    1.000000][    T1] ". */
+std::string_view message(std::string_view line)
+{
+	if (!line.starts_with('['))
+		return line;
+	const std::size_t end = line.find("] ");
+	return end == std::string_view::npos ? line : line.substr(end + 2);
+}
+
+std::string shown(std::string_view line)
+{
+	std::string text(line.substr(0, shown_length));
+
+	std::replace_if(
+		text.begin(), text.end(),
+		[](unsigned char c) { return std::iscntrl(c) != 0 && c != '\t'; }, '?');
+	return fmt::format("  | {}{}\n", text, line.size() > shown_length ? " ..." : "");
 }
 
 } // namespace
@@ -69,7 +98,7 @@ void Console::line(const std::string &text)
 {
 	if (!fatal_ && contains_any(text, fatal_marks))
 		fatal_ = text;
-	if (contains_any(text, warning_marks))
+	if (starts_with_any(message(text), warning_marks))
 		warnings_.push_back(text);
 	tail_.push_back(text);
 	if (tail_.size() > tail_lines)
@@ -81,9 +110,9 @@ std::string Console::tail() const
 	std::string text;
 
 	for (const std::string &line : tail_)
-		text += fmt::format("  | {}\n", line);
+		text += shown(line);
 	if (!reader_.rest().empty())
-		text += fmt::format("  | {}\n", reader_.rest());
+		text += shown(reader_.rest());
 	return text.empty() ? "  | (the console stayed silent)\n" : text;
 }
 

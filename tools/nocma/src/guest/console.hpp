@@ -43,7 +43,7 @@ public:
 		return warnings_;
 	}
 
-	/* The last lines, one beginning with "  | ". */
+	/* The last lines, made fit for a terminal, each beginning with "  | ". */
 	[[nodiscard]] std::string tail() const;
 
 private:

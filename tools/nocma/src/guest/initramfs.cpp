@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "guest/init_script.hpp"
+#include "guest/shell.hpp"
 #include "util/error.hpp"
 #include "util/file.hpp"
 #include "util/process.hpp"
@@ -21,12 +22,17 @@ namespace fs = std::filesystem;
 namespace
 {
 
-/* The dynamic busybox would find no libraries in the guest; only the package tells them apart. */
+/* Programs that are not would find no libraries in the guest. */
+bool is_static(const fs::path &program)
+{
+	return !run({"ldd", program.native()}).ok();
+}
+
 fs::path busybox()
 {
 	const std::optional<fs::path> file = find_program("busybox");
 
-	if (!file || run({"ldd", file->native()}).ok())
+	if (!file || !is_static(*file))
 		throw Error("no static busybox: install the package busybox-static");
 	return *file;
 }
@@ -63,6 +69,20 @@ void write_program(const fs::path &file, std::string_view text)
 	fs::permissions(file, fs::perms::owner_exec | fs::perms::group_exec, fs::perm_options::add);
 }
 
+void install_self(const fs::path &to)
+{
+	install("/proc/self/exe", to);
+	if (!is_static(to))
+		throw Error("this nocma needs shared libraries, which a guest lacks: use the one "
+			    "that scripts/harness builds");
+}
+
+std::string job_script(const Job &job)
+{
+	return fmt::format("{}{} >&{}\n", job.prepare.empty() ? "" : job.prepare + " && ",
+			   shell_line(job.argv), static_cast<int>(job.output));
+}
+
 } // namespace
 
 void make_initramfs(const fs::path &file, const KernelBuild &kernel, TtmVariant variant,
@@ -80,11 +100,11 @@ void make_initramfs(const fs::path &file, const KernelBuild &kernel, TtmVariant 
 		 fs::copy_options::recursive | fs::copy_options::skip_symlinks);
 	install(kernel.ttm(variant), find_ttm(modules));
 	install(busybox(), root / "bin" / "busybox");
-	install("/proc/self/exe", root / "bin" / "nocma");
+	install_self(root / "bin" / "nocma");
 	write_program(root / "init", init_script);
 	write_atomic(root / "etc" / "nocma" / "modules",
 		     fmt::format("{}\n", fmt::join(job.modules, " ")));
-	write_atomic(root / "etc" / "nocma" / "job", job.command + "\n");
+	write_atomic(root / "etc" / "nocma" / "job", job_script(job));
 	write_atomic(file, run_or_throw({"cpio", "--quiet", "--reproducible", "-o", "-H", "newc",
 					 "-R", "0:0"},
 					{.directory = root, .input = file_list(root)}));

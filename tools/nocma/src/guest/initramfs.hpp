@@ -10,9 +10,14 @@
 namespace nocma::guest
 {
 
+/* Descriptors of the job in the guest, see init.sh. */
+enum class JobOutput { verdict = 3, data = 4 };
+
 struct Job {
 	std::vector<std::string> modules; /* loaded in this order, with what they need */
-	std::string command;		  /* a line of shell: 3 is the verdict, 4 the data */
+	std::string prepare; /* a line of shell before it, without which it is not run */
+	std::vector<std::string> argv;
+	JobOutput output = JobOutput::verdict; /* where its standard output goes */
 };
 
 /*

@@ -41,9 +41,12 @@ KernelBuild find_kernel_build(const fs::path &cache, const std::string &target,
 		throw Error(fmt::format("{}: no kernel in {}, {}", build.name(),
 					build.folder.native(), remedy));
 	build.release = std::string(trim(try_read_file(build.folder / "release").value_or("")));
+	if (build.release.empty())
+		throw Error(fmt::format("{}: {} is missing, {}", build.name(),
+					(build.folder / "release").native(), remedy));
 	for (const fs::path &part : {build.image(), build.modules() / "modules.dep",
 				     build.ttm(TtmVariant::nocma), build.ttm(TtmVariant::stock)})
-		if (build.release.empty() || !fs::exists(part))
+		if (!fs::exists(part))
 			throw Error(fmt::format("{}: {} is missing, {}", build.name(),
 						part.native(), remedy));
 	return build;

@@ -16,6 +16,7 @@
 #include "guest/runner.hpp"
 #include "util/error.hpp"
 #include "util/file.hpp"
+#include "util/interrupt.hpp"
 #include "util/process.hpp"
 
 namespace nocma::guest
@@ -28,8 +29,21 @@ namespace
 
 constexpr std::chrono::seconds probe_limit(10);
 
+fs::path probe_answer(const fs::path &cache)
+{
+	return cache / "kvm-probe";
+}
+
+std::string answer_of_this_boot(Accelerator answer)
+{
+	const std::string boot = try_read_file("/proc/sys/kernel/random/boot_id").value_or("");
+
+	return fmt::format("{} {}\n", trim(boot), name_of(answer));
+}
+
 bool boots_under_kvm(const KernelBuild &kernel)
 {
+	const InterruptGuard guard;
 	const TempDir folder("nocma-kvm-probe");
 	const Outcome outcome = run_guest({.kernel = kernel,
 					   .initramfs = {},
@@ -148,25 +162,29 @@ std::vector<std::string> qemu_command(const std::string &program, const KernelBu
 	return command;
 }
 
-Accelerator detect_accelerator(const fs::path &cache, const KernelBuild &kernel)
+std::optional<Accelerator> known_accelerator(const fs::path &cache)
 {
 	if (::access("/dev/kvm", R_OK | W_OK) != 0)
 		return Accelerator::tcg;
 
-	const fs::path file = cache / "kvm-probe";
-	const std::string boot =
-		std::string(trim(try_read_file("/proc/sys/kernel/random/boot_id").value_or("")));
-	const std::string kept = try_read_file(file).value_or("");
-
+	const std::string kept = try_read_file(probe_answer(cache)).value_or("");
 	for (const Accelerator answer : {Accelerator::kvm, Accelerator::tcg})
-		if (kept == fmt::format("{} {}\n", boot, name_of(answer)))
+		if (kept == answer_of_this_boot(answer))
 			return answer;
+	return std::nullopt;
+}
 
+Accelerator detect_accelerator(const fs::path &cache, const KernelBuild &kernel)
+{
+	const std::optional<Accelerator> known = known_accelerator(cache);
+
+	if (known)
+		return *known;
 	fmt::print(stderr, "guest: trying KVM, at most {} s\n", probe_limit.count());
 	const Accelerator answer = boots_under_kvm(kernel) ? Accelerator::kvm : Accelerator::tcg;
 	if (answer == Accelerator::tcg)
 		fmt::print(stderr, "guest: /dev/kvm opens but a guest does not run, using TCG\n");
-	write_atomic(file, fmt::format("{} {}\n", boot, name_of(answer)));
+	write_atomic(probe_answer(cache), answer_of_this_boot(answer));
 	return answer;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ std::string qemu_program();
 std::vector<std::string> qemu_command(const std::string &program, const KernelBuild &kernel,
 				      const std::filesystem::path &initramfs,
 				      const Machine &machine, const Ports &ports);
+
+/* What is known of this host without starting anything: no /dev/kvm, or a probe's kept answer. */
+std::optional<Accelerator> known_accelerator(const std::filesystem::path &cache);
 
 /*
  * KVM where it works, else TCG. That /dev/kvm opens proves nothing: some hosts let a guest hang

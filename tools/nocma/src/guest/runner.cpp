@@ -31,28 +31,37 @@ constexpr std::chrono::seconds grace_after_fatal(2);
 constexpr int poll_milliseconds = 100;
 constexpr std::string_view last_line = "# nocma-guest: exit ";
 
+/* What a guest in its right mind may write on one port: a benchmark's JSON is some 100 KiB. */
+constexpr std::size_t port_limit = 64 << 20;
+
+/* Read at a time, so that a flood cannot keep us from the clock; more than a pipe holds. */
+constexpr std::size_t read_limit = 1 << 20;
+
 /* One serial port: the end QEMU writes to, the end we read, the log. */
 class Port
 {
 public:
-	explicit Port(const std::filesystem::path &log) : pipe_(make_pipe()), log_(log)
+	Port(std::string name, const std::filesystem::path &log)
+		: name_(std::move(name)), pipe_(make_pipe()), log_(log)
 	{
 		if (!log_)
 			throw SystemError("create", log.native(), errno);
 		::fcntl(pipe_.read.get(), F_SETFL, O_NONBLOCK);
 	}
 
+	[[nodiscard]] const std::string &name() const noexcept { return name_; }
+	[[nodiscard]] bool flooded() const noexcept { return total_ > port_limit; }
 	[[nodiscard]] int write_end() const noexcept { return pipe_.write.get(); }
 	[[nodiscard]] int read_end() const noexcept { return pipe_.read.get(); }
 	void started() noexcept { pipe_.write.reset(); }
 
-	/* What has arrived; empty when there is nothing. */
+	/* What has arrived, up to read_limit; empty when there is nothing. */
 	std::string take()
 	{
 		std::string text;
 		std::array<char, 65536> buffer{};
 
-		for (;;) {
+		while (text.size() < read_limit) {
 			const ssize_t got = ::read(pipe_.read.get(), buffer.data(), buffer.size());
 
 			if (got < 0 && errno == EINTR)
@@ -62,25 +71,38 @@ public:
 			text.append(buffer.data(), static_cast<std::size_t>(got));
 		}
 		log_ << text << std::flush;
+		total_ += text.size();
 		return text;
 	}
 
 private:
+	std::string name_;
 	Pipe pipe_;
 	std::ofstream log_;
+	std::size_t total_ = 0;
 };
+
+/* A test that did not pass, at any level of nesting. */
+bool explains(std::string_view line)
+{
+	return trim(line).starts_with("not ok ") || line.find("# SKIP") != std::string_view::npos;
+}
 
 class Session
 {
 public:
 	explicit Session(const GuestRun &run)
-		: run_(run), console_(run.logs / "console.log"), verdict_(run.logs / "verdict.log"),
-		  data_(run.logs / "data.log"),
+		: run_(run), console_("console", run.logs / "console.log"),
+		  verdict_("verdict", run.logs / "verdict.log"),
+		  data_("data", run.logs / "data.log"),
 		  qemu_({.argv = qemu_command(
 				 qemu_program(), run.kernel, run.initramfs, run.machine,
 				 {console_.write_end(), verdict_.write_end(), data_.write_end()}),
 			 .directory = {},
 			 .environment = {},
+			 /* Why QEMU does not start belongs among the last lines shown. */
+			 .stdout_fd = console_.write_end(),
+			 .stderr_fd = console_.write_end(),
 			 .keep = {console_.write_end(), verdict_.write_end(), data_.write_end()}})
 	{
 		for (Port *port : {&console_, &verdict_, &data_})
@@ -89,7 +111,6 @@ public:
 
 	Outcome run()
 	{
-		const InterruptGuard guard;
 		std::optional<int> ended;
 
 		while (!ended && !over()) {
@@ -106,12 +127,20 @@ public:
 	}
 
 private:
-	/* Time is over, or the kernel has died and has had time to say why. */
+	[[nodiscard]] const Port *flooded() const
+	{
+		for (const Port *port : {&console_, &verdict_, &data_})
+			if (port->flooded())
+				return port;
+		return nullptr;
+	}
+
+	/* Time is over, it never stops talking, or it has died and has had time to say why. */
 	bool over()
 	{
 		if (outcome_.console.fatal() && !fatal_since_)
 			fatal_since_ = Clock::now();
-		return Clock::now() - began_ >= run_.timeout ||
+		return Clock::now() - began_ >= run_.timeout || flooded() != nullptr ||
 		       (fatal_since_ && Clock::now() - *fatal_since_ >= grace_after_fatal);
 	}
 
@@ -138,6 +167,7 @@ private:
 
 	void verdict_line(const std::string &line)
 	{
+		outcome_.explained |= explains(line);
 		if (line.starts_with(last_line)) {
 			const std::string_view digits =
 				std::string_view(line).substr(last_line.size());
@@ -157,6 +187,10 @@ private:
 
 		if (console.fatal())
 			outcome_.trouble = fmt::format("its kernel died: {}", *console.fatal());
+		else if (const Port *port = flooded())
+			outcome_.trouble =
+				fmt::format("it wrote more than {} MiB to its {} port, killed",
+					    port_limit >> 20, port->name());
 		else if (!outcome_.status && !ended)
 			outcome_.trouble =
 				fmt::format("no verdict within {} s, killed", run_.timeout.count());

@@ -26,6 +26,7 @@ struct GuestRun {
 struct Outcome {
 	std::optional<int> status; /* what the guest's last line says; nothing if it never came */
 	std::string trouble;	   /* why there is no status, or why it is not to be trusted */
+	bool explained = false;	   /* the verdict has a failed or a skipped test */
 	std::string data;	   /* what came on the data port */
 	Console console;
 	std::chrono::milliseconds elapsed{};
@@ -36,8 +37,8 @@ struct Outcome {
 
 /*
  * Boots a guest and waits until QEMU ends, the kernel has died, or the time is over; QEMU is gone
- * when this returns or throws, also after a signal. What the guest does is no error here but an
- * outcome; Error is thrown when QEMU cannot be started or the user interrupts.
+ * when this returns or throws. What the guest does is no error here but an outcome; Error is thrown
+ * when QEMU cannot be started or when a signal came that the caller's InterruptGuard has caught.
  */
 Outcome run_guest(const GuestRun &run);
 

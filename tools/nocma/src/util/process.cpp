@@ -60,15 +60,18 @@ std::vector<std::string> child_environment(const std::vector<std::string> &extra
 }
 
 /* Runs between fork and exec: async-signal-safe calls only. */
-[[noreturn]] void exec_child(const char *file, const char *directory, char *const *argv,
-			     char *const *environment, std::array<int, 3> standard,
-			     const std::vector<int> &keep, int error_fd)
+[[noreturn]] void exec_child(pid_t parent, const char *file, const char *directory,
+			     char *const *argv, char *const *environment,
+			     std::array<int, 3> standard, const std::vector<int> &keep,
+			     int error_fd)
 {
 	sigset_t none;
 
 	::setpgid(0, 0);
 	/* A child must not outlive us even if we are killed without a chance to clean up. */
 	::prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (::getppid() != parent) /* killed before the line above */
+		::_exit(127);
 	sigemptyset(&none);
 	::sigprocmask(SIG_SETMASK, &none, nullptr);
 	::signal(SIGPIPE, SIG_DFL);
@@ -153,14 +156,15 @@ Child::Child(const Spawn &spawn)
 	const std::vector<char *> envp = pointers(environment);
 	Pipe failure = make_pipe();
 
+	const pid_t parent = ::getpid();
 	pid_ = ::fork();
 	if (pid_ < 0)
 		throw SystemError("fork", "", errno);
 	if (pid_ == 0)
-		exec_child(file->c_str(), spawn.directory ? spawn.directory->c_str() : nullptr,
-			   argv.data(), envp.data(),
-			   {spawn.stdin_fd, spawn.stdout_fd, spawn.stderr_fd}, spawn.keep,
-			   failure.write.get());
+		exec_child(parent, file->c_str(),
+			   spawn.directory ? spawn.directory->c_str() : nullptr, argv.data(),
+			   envp.data(), {spawn.stdin_fd, spawn.stdout_fd, spawn.stderr_fd},
+			   spawn.keep, failure.write.get());
 	/* In both, so that neither runs before the group exists. */
 	::setpgid(pid_, pid_);
 	failure.write.reset();

@@ -7,16 +7,34 @@
 setup() {
 	bats_require_minimum_version 1.5.0
 	NOCMA=${NOCMA:-$BATS_TEST_DIRNAME/../../../../build/harness/tools/nocma/nocma}
-	export NOCMA_CACHE=$BATS_TEST_TMPDIR/cache
+	export NOCMA_CACHE=$BATS_TEST_TMPDIR/cache TMPDIR=$BATS_TEST_TMPDIR/tmp
 	export NOCMA_QEMU=$BATS_TEST_DIRNAME/fake-qemu
 	local out=$NOCMA_CACHE/out/v6.12
 
 	mkdir -p "$out/lib/modules/6.12.0/kernel/drivers/gpu/drm/ttm" "$out"/ttm/{nocma,stock}
+	mkdir -p "$TMPDIR"
 	echo 6.12.0 >"$out/release"
 	touch "$out/bzImage" "$out/lib/modules/6.12.0/modules.dep" \
-		"$out/lib/modules/6.12.0/kernel/drivers/gpu/drm/ttm/ttm.ko" \
-		"$out"/ttm/{nocma,stock}/ttm.ko
+		"$out/lib/modules/6.12.0/kernel/drivers/gpu/drm/ttm/ttm.ko"
+	echo passes-the-flag >"$out/ttm/nocma/ttm.ko"
+	echo does-not >"$out/ttm/stock/ttm.ko"
 }
+
+wait_for_file() {
+	for _ in $(seq 100); do
+		[ -s "$1" ] && return
+		sleep 0.1
+	done
+	false
+}
+
+# The words that a job hands to nocma in the guest.
+played_job() (
+	# shellcheck disable=SC2317 # called by the job
+	nocma() { printf '<%s>' "$@"; }
+	# shellcheck source=/dev/null
+	. "$1" 3>&1
+)
 
 guest() {
 	"$NOCMA" guest run v6.12 --accel tcg "$@"
@@ -70,8 +88,57 @@ guest() {
 }
 
 @test "guest: a kernel warning fails a run that passed" {
-	FAKE_GUEST=warning run -1 guest
+	local line='[    1.000000] WARNING: CPU: 0 PID: 1 at mm/page_alloc.c:1 alloc+0x1/0x2'
+	FAKE_GUEST=warning FAKE_LINE=$line run -1 guest
 	[[ "$output" == *'its kernel warned 1 times, first: '*'mm/page_alloc.c:1'* ]]
+	# The form of 6.19 and later.
+	line='[    1.000000] WARNING: mm/page_alloc.c:2 at alloc+0x1/0x2, CPU#0: swapper/0'
+	FAKE_GUEST=warning FAKE_LINE=$line run -1 guest
+	[[ "$output" == *'its kernel warned 1 times, first: '*'mm/page_alloc.c:2'* ]]
+	line='[    1.000000] Spectre V2 : WARNING: this CPU is old'
+	FAKE_GUEST=warning FAKE_LINE=$line run -0 guest
+}
+
+@test "guest: why QEMU does not start is shown" {
+	FAKE_GUEST=no-start run -1 guest
+	[[ "$output" == *"it ended before its verdict (QEMU's exit status 1)"* ]]
+	[[ "$output" == *'| qemu-system-x86_64: failed to initialize kvm: Permission denied'* ]]
+}
+
+@test "guest: a job that dies is told from one that fails, and its data is not printed" {
+	FAKE_GUEST=killed run -1 --separate-stderr guest --bench
+	[ -z "$output" ]
+	# shellcheck disable=SC2154 # set by run
+	[[ "$stderr" == *'its job ended with exit status 137'* ]]
+	[[ "$stderr" == *'| [    1.000000] Out of memory'* ]]
+	FAKE_GUEST=skip-without-a-word run -4 guest --bench
+	[[ "$output" == *'its job ended with exit status 4'*'| nocma: no card'* ]]
+	FAKE_GUEST=fail run -1 guest
+	[[ "$output" != *'its job ended'* ]]
+}
+
+@test "guest: an endless flood is cut off" {
+	FAKE_GUEST=flood-forever run -1 guest --timeout 60
+	[[ "$output" == *'it wrote more than 64 MiB to its console port, killed'* ]]
+	[ "$(stat -c %s "$NOCMA_CACHE/log/v6.12-nocma/console.log")" -lt $((70 << 20)) ]
+}
+
+@test "guest: the initramfs has the ttm.ko of the variant and the job" {
+	export FAKE_INITRD=$BATS_TEST_TMPDIR/initrd
+	local unpacked=$BATS_TEST_TMPDIR/unpacked
+
+	mkdir "$unpacked"
+	FAKE_GUEST=pass run -0 guest --ttm stock -- --filter "it's *"
+	(cd "$unpacked" && cpio --quiet -i <"$FAKE_INITRD")
+	grep -q does-not "$unpacked"/lib/modules/6.12.0/kernel/drivers/gpu/drm/ttm/ttm.ko
+	[ -x "$unpacked/init" ]
+	[ -x "$unpacked/bin/busybox" ]
+	cmp "$unpacked/bin/nocma" "$NOCMA"
+	[ "$(played_job "$unpacked/etc/nocma/job")" = \
+		"<test><--backend><radeon><--filter><it's *>" ]
+	FAKE_GUEST=pass run -0 guest
+	(cd "$unpacked" && cpio --quiet -iu <"$FAKE_INITRD")
+	grep -q passes-the-flag "$unpacked"/lib/modules/6.12.0/kernel/drivers/gpu/drm/ttm/ttm.ko
 }
 
 @test "guest: --vtd takes the kernel that has it, and the IOMMU comes before the devices" {
@@ -101,22 +168,22 @@ guest() {
 	[ "$(grep -c xxx "$NOCMA_CACHE/log/v6.12-nocma/console.log")" -eq 2000 ]
 }
 
-@test "guest: SIGINT leaves no QEMU behind" {
-	local nocma pid_file=$BATS_TEST_TMPDIR/pid
+@test "guest: SIGINT and SIGTERM leave neither QEMU nor files behind" {
+	local signal nocma status pid_file=$BATS_TEST_TMPDIR/pid
 
-	FAKE_GUEST=hang FAKE_PID=$pid_file \
-		"$NOCMA" guest run v6.12 --accel tcg --timeout 60 &
-	nocma=$!
-
-	for _ in $(seq 100); do
-		[ -s "$pid_file" ] && break
-		sleep 0.1
+	for signal in INT TERM; do
+		FAKE_GUEST=hang FAKE_PID=$pid_file \
+			"$NOCMA" guest run v6.12 --accel tcg --timeout 60 &
+		nocma=$!
+		wait_for_file "$pid_file"
+		kill "-$signal" "$nocma"
+		status=0
+		wait "$nocma" || status=$?
+		[ "$status" -eq 1 ]
+		run ! kill -0 "$(cat "$pid_file")"
+		[ -z "$(ls -A "$TMPDIR")" ]
+		rm "$pid_file"
 	done
-	kill -INT "$nocma"
-	local status=0
-	wait "$nocma" || status=$?
-	[ "$status" -eq 1 ]
-	run ! kill -0 "$(cat "$pid_file")" 2>/dev/null
 }
 
 @test "guest: SIGKILL takes QEMU along" {
@@ -125,11 +192,7 @@ guest() {
 	FAKE_GUEST=hang FAKE_PID=$pid_file \
 		"$NOCMA" guest run v6.12 --accel tcg --timeout 60 &
 	nocma=$!
-
-	for _ in $(seq 100); do
-		[ -s "$pid_file" ] && break
-		sleep 0.1
-	done
+	wait_for_file "$pid_file"
 	kill -KILL "$nocma"
 	wait "$nocma" || true
 	for _ in $(seq 50); do
@@ -142,6 +205,12 @@ guest() {
 @test "guest: no kernel built" {
 	run -1 "$NOCMA" guest run v6.1
 	[[ "$output" == *'v6.1: no kernel in'*'run: scripts/kernel build v6.1' ]]
+	[ ${#lines[@]} -eq 1 ]
+}
+
+@test "guest: an unknown target" {
+	run -2 "$NOCMA" guest run v9.9
+	[[ "$output" == *'v9.9: no such target; known are '*v6.12* ]]
 	[ ${#lines[@]} -eq 1 ]
 }
 
@@ -158,6 +227,9 @@ guest() {
 	run -2 guest --ttm other
 	run -2 guest --test --bench
 	run -2 guest --timeout 0
+	run -2 guest --memory 0M
+	run -2 guest --cma=-1M
+	run -2 guest --unknown
 	run -2 "$NOCMA" guest run ../v6.12
 }
 
@@ -174,11 +246,14 @@ guest() {
 	run -0 "$NOCMA" guest compare v6.12 --accel tcg --rounds 2 --dry-run
 	[ "$(grep -c '^boot' <<<"$output")" -eq 5 ]
 	[[ "$output" == *'boot 5 of 5: cma0'*'cma=0'* ]]
+	# Not even to find out whether KVM works.
+	run -0 "$NOCMA" guest run v6.12 --dry-run
+	[ ! -e "$NOCMA_CACHE/kvm-probe" ]
 }
 
 @test "guest: the kernel's KUnit suites run with --kunit and only then" {
 	FAKE_GUEST=pass run -0 guest --kunit --dry-run
-	[[ "$output" == *'job: nocma kunit >&3'* ]]
+	[[ "$output" == *'job: nocma kunit'* ]]
 	[[ "$output" == *' kunit.enable=1 '* ]]
 	for work in --test --bench; do
 		FAKE_GUEST=pass run -0 guest "$work" --dry-run
