@@ -45,6 +45,58 @@ TEST(VttmTest, WithoutConfigfsAnInstanceIsSkipped)
 	}
 }
 
+/* A bus with a function that nobody drives, as sysfs shows it. */
+void make_testdev(const std::filesystem::path &bus)
+{
+	const std::filesystem::path function = bus / "devices" / "0000:00:02.0";
+
+	std::filesystem::create_directories(function);
+	write_atomic(function / "vendor", "0x1b36\n");
+	write_atomic(function / "device", "0x0005\n");
+	write_atomic(function / "driver_override", "(null)\n");
+}
+
+TEST(VttmTest, WithoutATestDeviceThereIsNoPciFunction)
+{
+	const TempDir bus("vttm-test");
+
+	try {
+		const VttmPciFunction function(bus.path());
+		FAIL() << "a function was bound that is not there";
+	} catch (const SkipError &error) {
+		EXPECT_THAT(error.what(), HasSubstr("-device pci-testdev"));
+	}
+}
+
+TEST(VttmTest, WithoutTheModuleAPciFunctionIsLeftAlone)
+{
+	const TempDir bus("vttm-test");
+
+	make_testdev(bus.path());
+	EXPECT_THROW(VttmPciFunction(bus.path()), SkipError);
+	EXPECT_EQ(read_file(bus.path() / "devices" / "0000:00:02.0" / "driver_override"),
+		  "(null)\n");
+}
+
+TEST(VttmTest, APciFunctionThatIsNotTakenIsAnError)
+{
+	const TempDir bus("vttm-test");
+
+	make_testdev(bus.path());
+	std::filesystem::create_directories(bus.path() / "drivers" / "vttm");
+	write_atomic(bus.path() / "drivers_probe", "");
+	try {
+		const VttmPciFunction function(bus.path());
+		FAIL() << "bound by a plain folder";
+	} catch (const SkipError &) {
+		FAIL() << "skipped, but it is all there";
+	} catch (const Error &error) {
+		EXPECT_THAT(error.what(), HasSubstr("0000:00:02.0: vttm did not take it"));
+	}
+	EXPECT_EQ(read_file(bus.path() / "drivers_probe"), "0000:00:02.0");
+	EXPECT_EQ(read_file(bus.path() / "devices" / "0000:00:02.0" / "driver_override"), "\n");
+}
+
 /* A plain folder has no attributes that could be written. */
 TEST(VttmTest, AnInstanceThatFailsLeavesNoFolder)
 {

@@ -39,8 +39,6 @@ struct Cell {
 	bool warm;
 };
 
-using Areas = std::optional<std::vector<CmaArea>>;
-
 /* Name of the area that has a page of the chunk, or nothing. */
 std::optional<std::string> area_of(const Areas &areas, const drm_vttm_chunk &chunk)
 {
@@ -139,37 +137,6 @@ void expect_pattern(std::span<std::byte> data, std::uint64_t salt)
 	});
 }
 
-/* Objects may be destroyed a moment after their last user has gone. */
-void expect_no_leak(const DrmDevice &device)
-{
-	constexpr int most_looks = 50;
-
-	for (int looks = 0; looks < most_looks; looks++) {
-		const drm_vttm_device info = vttm_device_info(device);
-
-		if (info.objects == 0 && info.pages == 0)
-			return;
-		std::this_thread::sleep_for(std::chrono::milliseconds(20));
-	}
-	const drm_vttm_device info = vttm_device_info(device);
-	throw Error(fmt::format("{} objects and {} pages are left behind",
-				static_cast<std::uint64_t>(info.objects),
-				static_cast<std::uint64_t>(info.pages)));
-}
-
-void expect_areas_as_before(const Areas &before)
-{
-	const Areas after = read_cma_areas();
-
-	if (!before || !after)
-		return;
-	for (std::size_t i = 0; i < before->size() && i < after->size(); i++)
-		if ((*before)[i].used != (*after)[i].used)
-			throw Error(fmt::format("area {}: {} pages used before, {} after",
-						(*before)[i].name, (*before)[i].used,
-						(*after)[i].used));
-}
-
 /* A pool that keeps nothing would make every populate a cold one. */
 std::unique_ptr<SavedParameter> let_pool_keep_pages()
 {
@@ -181,6 +148,17 @@ std::unique_ptr<SavedParameter> let_pool_keep_pages()
 }
 
 /* With the flag no chunk is in an area; without it some are, and the test fails. */
+void expect_none_in_cma(KtapWriter &ktap, const CmaState &cma,
+			const std::array<std::uint32_t, DRM_VTTM_ORDERS> &in_cma)
+{
+	if (const auto reason = why_no_cma(cma))
+		throw SkipError("contents and addresses are right, but " + *reason);
+	ktap.diagnostic("cma_alloc by order: " + format_orders(in_cma));
+	if (std::any_of(in_cma.begin(), in_cma.end(), [](std::uint32_t n) { return n != 0; }))
+		throw Error("chunks in a contiguous memory area, by order: " +
+			    format_orders(in_cma));
+}
+
 void populate_cell(KtapWriter &ktap, const Cell &cell)
 {
 	const std::unique_ptr<SavedParameter> kept = cell.warm ? let_pool_keep_pages() : nullptr;
@@ -216,12 +194,7 @@ void populate_cell(KtapWriter &ktap, const Cell &cell)
 		vttm_drain(device);
 	expect_areas_as_before(cma.areas);
 
-	if (const auto reason = why_no_cma(cma))
-		throw SkipError("contents and addresses are right, but " + *reason);
-	ktap.diagnostic("cma_alloc by order: " + format_orders(in_cma));
-	if (std::any_of(in_cma.begin(), in_cma.end(), [](std::uint32_t n) { return n != 0; }))
-		throw Error("chunks in a contiguous memory area, by order: " +
-			    format_orders(in_cma));
+	expect_none_in_cma(ktap, cma, in_cma);
 }
 
 /* An area of the device's own is placement: the flag must not keep the device out of it. */
@@ -242,6 +215,45 @@ void own_area_is_used(KtapWriter &ktap)
 				    format_orders(populate.chunks), format_orders(in_cma)));
 	if (!std::equal(in_cma.begin(), in_cma.end(), std::begin(populate.chunks)))
 		throw Error("not every chunk is in the device's own area");
+}
+
+/* Otherwise the IOMMU is there and nothing goes through it. */
+void expect_translated(const VttmLayout &layout)
+{
+	if (std::all_of(layout.chunks.begin(), layout.chunks.end(),
+			[](const auto &chunk) { return chunk.dma_addr == chunk.pfn * page_bytes; }))
+		throw Error("behind an IOMMU, but the bus addresses are the physical ones");
+}
+
+/* The pool's memory is mapped in a real bus address space, where there is VT-d. */
+void pci_function(KtapWriter &ktap, std::uint64_t bytes)
+{
+	const CmaState cma = read_cma_state();
+	const VttmPciFunction function;
+	const DrmDevice device = function.open();
+	std::array<std::uint32_t, DRM_VTTM_ORDERS> in_cma{};
+
+	{
+		const Cell cell{true, 64, DRM_VTTM_CACHING_CACHED, bytes, false};
+		const VttmObject object(device, bytes, cell.caching);
+		const drm_vttm_populate populate = object.populate();
+		const VttmLayout layout = object.layout();
+
+		ktap.diagnostic(fmt::format("{}, chunks by order: {}",
+					    function.translated() ? "translated" : "not translated",
+					    format_orders(populate.chunks)));
+		expect_layout(layout, cell);
+		if (function.translated())
+			expect_translated(layout);
+		in_cma = chunks_in_cma(cma.areas, layout);
+		expect_zero(object.bytes());
+		write_pattern(object.bytes(), 1);
+		expect_pattern(object.bytes(), 1);
+	}
+	expect_no_leak(device);
+	vttm_drain(device);
+	expect_areas_as_before(cma.areas);
+	expect_none_in_cma(ktap, cma, in_cma);
 }
 
 void eviction_keeps_contents(KtapWriter &ktap)
@@ -481,11 +493,45 @@ void add_cells(std::vector<VttmCase> &cases)
 
 } // namespace
 
+void expect_areas_as_before(const Areas &before)
+{
+	const Areas after = read_cma_areas();
+
+	if (!before || !after)
+		return;
+	for (std::size_t i = 0; i < before->size() && i < after->size(); i++)
+		if ((*before)[i].used != (*after)[i].used)
+			throw Error(fmt::format("area {}: {} pages used before, {} after",
+						(*before)[i].name, (*before)[i].used,
+						(*after)[i].used));
+}
+
+void expect_no_leak(const DrmDevice &device)
+{
+	constexpr int most_looks = 50;
+
+	for (int looks = 0; looks < most_looks; looks++) {
+		const drm_vttm_device info = vttm_device_info(device);
+
+		if (info.objects == 0 && info.pages == 0)
+			return;
+		std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	}
+	const drm_vttm_device info = vttm_device_info(device);
+	throw Error(fmt::format("{} objects and {} pages are left behind",
+				static_cast<std::uint64_t>(info.objects),
+				static_cast<std::uint64_t>(info.pages)));
+}
+
 std::vector<VttmCase> vttm_cases()
 {
 	std::vector<VttmCase> cases;
 
 	add_cells(cases);
+	for (const std::uint64_t kib : {4U, 64U, 2048U})
+		cases.push_back({fmt::format("vttm-pci-{}KiB", kib), [kib](KtapWriter &ktap) {
+					 pci_function(ktap, kib << 10);
+				 }});
 	cases.push_back({"vttm-own-area-is-used", own_area_is_used});
 	cases.push_back({"vttm-eviction-keeps-contents", eviction_keeps_contents});
 	cases.push_back({"vttm-swapout-keeps-contents", swapout_keeps_contents});
@@ -493,6 +539,8 @@ std::vector<VttmCase> vttm_cases()
 	cases.push_back({"vttm-unprivileged-user", unprivileged_user});
 	cases.push_back({"vttm-drain-needs-an-idle-pool", drain_needs_an_idle_pool});
 	cases.push_back({"vttm-random-ioctls", vttm_fuzz});
+	for (VttmCase &test : vttm_unload_cases())
+		cases.push_back(std::move(test));
 	return cases;
 }
 

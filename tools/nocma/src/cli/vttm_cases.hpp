@@ -2,9 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "drm/device.hpp"
+#include "kernel/cma.hpp"
 #include "report/ktap.hpp"
 
 namespace nocma::cli
@@ -24,5 +27,17 @@ std::vector<VttmCase> vttm_cases();
 
 /* Random ioctls: only documented errors, and nothing left behind. */
 void vttm_fuzz(KtapWriter &ktap);
+
+/* Unloading the module in each state: it is busy, or its devices go cleanly. */
+std::vector<VttmCase> vttm_unload_cases();
+
+/* As read_cma_areas() gives them. */
+using Areas = std::optional<std::vector<CmaArea>>;
+
+/* Throws Error if an area has more or fewer pages in use. */
+void expect_areas_as_before(const Areas &before);
+
+/* Waits a moment for the last objects and pages to go; throws Error if they do not. */
+void expect_no_leak(const DrmDevice &device);
 
 } // namespace nocma::cli

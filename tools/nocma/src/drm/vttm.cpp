@@ -76,6 +76,25 @@ fs::path instances_folder(const fs::path &configfs)
 	return folder;
 }
 
+constexpr std::string_view testdev_vendor = "0x1b36";
+constexpr std::string_view testdev_device = "0x0005";
+
+/* Folder of the function that QEMU's -device pci-testdev makes. */
+fs::path find_testdev(const fs::path &bus)
+{
+	std::error_code missing;
+
+	for (const fs::directory_entry &entry : fs::directory_iterator(bus / "devices", missing)) {
+		const std::string vendor = try_read_file(entry.path() / "vendor").value_or("");
+		const std::string device = try_read_file(entry.path() / "device").value_or("");
+
+		if (trim(vendor) == testdev_vendor && trim(device) == testdev_device)
+			return entry.path();
+	}
+	throw SkipError(fmt::format("no PCI function {}:{} in {}: needs QEMU's -device pci-testdev",
+				    testdev_vendor, testdev_device, bus.native()));
+}
+
 } // namespace
 
 std::uint32_t VttmBackend::create(const DrmDevice &device, std::uint64_t bytes) const
@@ -98,7 +117,7 @@ VttmInstance::VttmInstance(const VttmConfig &config, const fs::path &configfs)
 		write_existing(folder_ / "coherent", config.coherent ? "1" : "0");
 		write_existing(folder_ / "own_cma", config.own_cma ? "1" : "0");
 		write_existing(folder_ / "tt_mib", std::to_string(config.tt_mib));
-		write_existing(folder_ / "enabled", "1");
+		enable();
 	} catch (const SystemError &error) {
 		fs::remove(folder_);
 		/* No zone for such a mask, no area to call one's own: not what is tested. */
@@ -127,9 +146,55 @@ DrmDevice VttmInstance::open() const
 		fmt::format("/dev/dri/renderD{}", read_number(folder_ / "minor")));
 }
 
+void VttmInstance::enable() const
+{
+	write_existing(folder_ / "enabled", "1");
+}
+
 void VttmInstance::remove() const
 {
 	write_existing(folder_ / "enabled", "0");
+}
+
+VttmPciFunction::VttmPciFunction(const fs::path &bus) : bus_(bus), function_(find_testdev(bus))
+{
+	if (!fs::is_directory(bus_ / "drivers" / "vttm"))
+		throw SkipError("the module vttm is not loaded");
+	write_existing(function_ / "driver_override", "vttm");
+	write_existing(bus_ / "drivers_probe", function_.filename().native());
+	if (fs::is_directory(function_ / "drm"))
+		return;
+	write_existing(function_ / "driver_override", "\n");
+	throw Error(fmt::format("{}: vttm did not take it, see the kernel's log",
+				function_.filename().native()));
+}
+
+VttmPciFunction::~VttmPciFunction()
+{
+	/* A destructor has nobody to tell. Nor is it bound any more if the module is gone. */
+	const auto try_write = [](const fs::path &file, const std::string &text) {
+		try {
+			write_existing(file, text);
+		} catch (const Error &) {
+			return;
+		}
+	};
+
+	try_write(function_ / "driver_override", "\n");
+	try_write(bus_ / "drivers" / "vttm" / "unbind", function_.filename().native());
+}
+
+DrmDevice VttmPciFunction::open() const
+{
+	for (const fs::directory_entry &entry : fs::directory_iterator(function_ / "drm"))
+		if (entry.path().filename().native().starts_with("renderD"))
+			return DrmDevice::open_path("/dev/dri" / entry.path().filename());
+	throw Error(fmt::format("{}: no render node", function_.native()));
+}
+
+bool VttmPciFunction::translated() const
+{
+	return try_read_file(function_ / "iommu_group" / "type").value_or("").starts_with("DMA");
 }
 
 drm_vttm_device vttm_device_info(const DrmDevice &device)

@@ -52,11 +52,38 @@ public:
 
 	[[nodiscard]] DrmDevice open() const;
 
+	/* Makes the device anew after remove(). Throws SystemError. */
+	void enable() const;
+
 	/* Removes the device, as if it were unplugged; what is open stays open. */
 	void remove() const;
 
 private:
 	std::filesystem::path folder_;
+};
+
+/*
+ * A PCI function without a driver that is a vttm device as long as the object exists. Takes
+ * QEMU's pci-testdev; throws SkipError when there is none or vttm is not loaded.
+ */
+class VttmPciFunction
+{
+public:
+	explicit VttmPciFunction(const std::filesystem::path &bus = "/sys/bus/pci");
+	VttmPciFunction(const VttmPciFunction &) = delete;
+	VttmPciFunction &operator=(const VttmPciFunction &) = delete;
+	VttmPciFunction(VttmPciFunction &&) = delete;
+	VttmPciFunction &operator=(VttmPciFunction &&) = delete;
+	~VttmPciFunction();
+
+	[[nodiscard]] DrmDevice open() const;
+
+	/* An IOMMU stands between it and memory, and not to pass addresses as they are. */
+	[[nodiscard]] bool translated() const;
+
+private:
+	std::filesystem::path bus_;
+	std::filesystem::path function_;
 };
 
 /* Configuration and counters of a device. */
