@@ -71,7 +71,10 @@ TEST(BenchCommand, WrongValuesAreRefusedBeforeAnythingIsDone)
 	EXPECT_THROW(call({"bench", "--mode", "idle,gentle"}), UsageError);
 	EXPECT_THROW(call({"bench", "--backend", "voodoo"}), UsageError);
 	EXPECT_THROW(call({"bench", "--samples", "0"}), CLI::ParseError);
-	EXPECT_THROW(call({"bench", "--seconds", "-1"}), CLI::ParseError);
+	EXPECT_THROW(call({"bench", "--duration", "-1"}), CLI::ParseError);
+	EXPECT_THROW(call({"bench", "--pool", "tepid"}), CLI::ParseError);
+	EXPECT_THROW(call({"bench", "--size", "2K"}), UsageError);
+	EXPECT_THROW(call({"bench", "--size", "4M,128M"}), UsageError);
 	EXPECT_THROW(call({"bench", "--size", "4 apples"}), CLI::ParseError);
 }
 

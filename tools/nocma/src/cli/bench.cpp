@@ -33,12 +33,17 @@ struct Options {
 	std::string backend = "radeon";
 	std::string label = "unlabelled";
 	std::vector<std::string> modes = pressure_modes();
+	std::vector<std::string> pools = {"cold"};
+	std::vector<std::uint64_t> sizes = {4 << 20};
 	std::uint64_t samples = 200;
-	double seconds = 1.5;
+	double duration = 1.5; /* seconds */
 	std::uint64_t seed = 1;
-	std::uint64_t object_bytes = 4 << 20;
 	std::string output;
 };
+
+/* A page, and what a screen of 4096 x 4096 takes. */
+constexpr std::uint64_t smallest_object = 4096;
+constexpr std::uint64_t largest_object = 64 << 20;
 
 /* Counters of memory management that tell why a populate took long. */
 constexpr std::array<std::string_view, 12> reported_counters = {
@@ -70,28 +75,45 @@ std::uint64_t usable_clock_step()
 	return step;
 }
 
-class ModeRun
+std::uint64_t nanoseconds(Nanoseconds time)
+{
+	return static_cast<std::uint64_t>(time.count());
+}
+
+/* Lets TTM's pool keep what is freed, against the 0 that the rig has put there. */
+std::unique_ptr<SavedParameter> keep_freed_pages()
+{
+	const std::filesystem::path file = parameter_file("ttm", "page_pool_size");
+	std::error_code missing;
+
+	if (!std::filesystem::exists(file, missing))
+		return nullptr;
+	return std::make_unique<SavedParameter>(file, "1000000");
+}
+
+class CaseRun
 {
 public:
-	ModeRun(PopulateRig &rig, const Options &options, const std::string &mode)
-		: rig_(rig), options_(options),
+	CaseRun(PopulateRig &rig, const Options &options, const CaseKey &key)
+		: rig_(rig), options_(options), bytes_(key.object_bytes),
 		  memory_(find_counter(read_meminfo(), "MemTotal").value_or(0)),
 		  budget_(std::chrono::duration_cast<Clock::duration>(
-			  std::chrono::duration<double>(options.seconds))),
-		  pressure_(make_pressure(mode, options.seed))
+			  std::chrono::duration<double>(options.duration))),
+		  kept_(key.warm ? keep_freed_pages() : nullptr),
+		  pressure_(make_pressure(key.mode, options.seed))
 	{
-		result_.name = mode;
+		result_.key = key;
 	}
 
-	ModeResult run()
+	CaseResult run()
 	{
 		const Clock::time_point began = Clock::now();
 
 		do {
 			result_.effect = pressure_->apply();
-			/* Once per mode: the pool is cold and goes through the DMA API. */
+			/* Once per case: the pool is cold and goes through the DMA API. */
 			if (result_.rounds++ == 0)
-				rig_.populate(options_.object_bytes, true);
+				rig_.populate(bytes_, true);
 			measure_round();
 		} while (wants_samples() && Clock::now() < began + budget_);
 		return std::move(result_);
@@ -105,14 +127,19 @@ private:
 		return result_.populate.count() + result_.failed < options_.samples;
 	}
 
-	[[nodiscard]] bool has_room(std::size_t held) const
+	/* For one more object, with what migration and the page allocator need besides. */
+	[[nodiscard]] bool has_memory() const
 	{
 		const Counters meminfo = parse_meminfo(read_file("/proc/meminfo"));
 		const std::uint64_t outside = find_counter(meminfo, "MemFree").value_or(0) -
 					      find_counter(meminfo, "CmaFree").value_or(0);
 
-		return (held + 1) * options_.object_bytes <= memory_ / held_share &&
-		       outside > memory_ / reserve_share + options_.object_bytes;
+		return outside > memory_ / reserve_share + bytes_;
+	}
+
+	[[nodiscard]] bool has_room(std::size_t held) const
+	{
+		return (held + 1) * bytes_ <= memory_ / held_share && has_memory();
 	}
 
 	void measure_round()
@@ -121,10 +148,17 @@ private:
 		const Counters before = read_vmstat();
 		std::vector<BufferObject> held;
 
-		do {
+		InterruptGuard::check();
+		if (result_.key.warm)
+			rig_.warm_up(bytes_);
+		/* Not the first one of a round: that finds what little the pressure has left. */
+		sample(held);
+		if (has_memory())
+			split_sample(held);
+		while (wants_samples() && has_room(held.size()) && Clock::now() < deadline) {
 			InterruptGuard::check();
 			sample(held);
-		} while (wants_samples() && has_room(held.size()) && Clock::now() < deadline);
+		}
 		for (const auto &[name, delta] : counter_deltas(before, read_vmstat()))
 			if (std::find(reported_counters.begin(), reported_counters.end(), name) !=
 			    reported_counters.end())
@@ -133,19 +167,39 @@ private:
 		rig_.pool().drain();
 	}
 
+	/* What is warm goes back to the pool at once, for the next one to take. */
+	void hold(std::vector<BufferObject> &held, BufferObject object) const
+	{
+		if (!result_.key.warm)
+			held.push_back(std::move(object));
+	}
+
+	/* More probes than latency is to be measured with tell where the time goes. */
+	void split_sample(std::vector<BufferObject> &held)
+	{
+		try {
+			Populate populate = result_.key.warm ? rig_.populate_warm_in_detail(bytes_)
+							     : rig_.populate_in_detail(bytes_);
+
+			result_.split.add(split_time(populate.calls, populate.time.length(),
+						     rig_.trace().detailed()));
+			hold(held, std::move(populate.object));
+		} catch (const PopulateFailed &) {
+			result_.failed++;
+		}
+	}
+
 	void sample(std::vector<BufferObject> &held)
 	{
 		std::optional<Populate> populate;
 
 		try {
-			populate.emplace(rig_.populate(options_.object_bytes, false));
+			populate.emplace(result_.key.warm ? rig_.populate_warm(bytes_)
+							  : rig_.populate(bytes_, false));
 		} catch (const PopulateFailed &) {
 			result_.failed++;
 			return;
 		}
-		const auto nanoseconds = [](Nanoseconds time) {
-			return static_cast<std::uint64_t>(time.count());
-		};
 		const std::vector<TracedCall> cma = cma_calls_of_ttm(populate->calls);
 
 		result_.populate.add(nanoseconds(populate->time.length()));
@@ -153,15 +207,18 @@ private:
 			result_.cma_alloc.add(nanoseconds(call.length()));
 		for (const auto &[key, count] : count_by_order(cma, Traced::cma))
 			result_.cma_calls[key] += count;
-		held.push_back(std::move(populate->object));
+		result_.traced_calls += populate->calls.size();
+		hold(held, std::move(populate->object));
 	}
 
 	PopulateRig &rig_;
 	const Options &options_;
+	std::uint64_t bytes_;
 	std::uint64_t memory_;
 	Clock::duration budget_;
+	std::unique_ptr<SavedParameter> kept_;
 	std::unique_ptr<Pressure> pressure_;
-	ModeResult result_;
+	CaseResult result_;
 };
 
 void write_result(const std::string &output, const std::string &text)
@@ -177,6 +234,19 @@ void write_result(const std::string &output, const std::string &text)
 	} else {
 		write_atomic(output, text);
 	}
+}
+
+std::vector<CaseKey> list_cases(const Options &options)
+{
+	std::vector<CaseKey> cases;
+
+	for (const std::string &mode : options.modes)
+		for (const std::uint64_t bytes : options.sizes)
+			for (const std::string &pool : options.pools)
+				cases.push_back({.mode = mode,
+						 .object_bytes = bytes,
+						 .warm = pool == "warm"});
+	return cases;
 }
 
 ExitCode bench(const Options &options)
@@ -195,15 +265,21 @@ ExitCode bench(const Options &options)
 	result.device_node = rig.device().path();
 	result.ttm_function = rig.trace().ttm_function();
 	result.ttm_parameters = read_parameters("ttm");
-	result.object_bytes = options.object_bytes;
+	result.overhead.timing_ns = nanoseconds(rig.timing_cost());
+	result.overhead.traced_call_ns = nanoseconds(rig.trace().measure_cost());
+	fmt::print(stderr, "bench: own overhead: {} ns a sample, {} ns a traced call\n",
+		   result.overhead.timing_ns, result.overhead.traced_call_ns);
 	result.cma_before = read_cma_state();
-	for (const std::string &mode : options.modes) {
-		result.modes.push_back(ModeRun(rig, options, mode).run());
-		const ModeResult &last = result.modes.back();
+	for (const CaseKey &key : list_cases(options)) {
+		result.cases.push_back(CaseRun(rig, options, key).run());
+		const CaseResult &last = result.cases.back();
 
-		fmt::print(stderr, "bench: {}: {}; {} populates in {} rounds, cma_alloc {}\n",
-			   last.name, last.effect.text, last.populate.count(), last.rounds,
-			   format_by_order(last.cma_calls));
+		fmt::print(stderr,
+			   "bench: {}: {}; {} populates in {} rounds, cma_alloc {}, "
+			   "own overhead {:.2f} %\n",
+			   name_of(key), last.effect.text, last.populate.count(), last.rounds,
+			   format_by_order(last.cma_calls),
+			   100 * overhead_share(last, result.overhead));
 	}
 	result.cma_after = read_cma_state();
 	write_result(options.output, to_json(result).dump() + "\n");
@@ -218,6 +294,10 @@ void validate(const Options &options)
 		    pressure_modes().end())
 			throw UsageError(fmt::format("--mode '{}': not one of {}", mode,
 						     fmt::join(pressure_modes(), ", ")));
+	for (const std::uint64_t bytes : options.sizes)
+		if (bytes < smallest_object || bytes > largest_object)
+			throw UsageError(
+				fmt::format("--size {}: not from 4K to 64M", format_bytes(bytes)));
 }
 
 } // namespace
@@ -228,19 +308,26 @@ void add_bench(CLI::App &app, ExitCode &result)
 	CLI::App *const command = app.add_subcommand(
 		"bench", "Measure populates of a TTM device under memory pressure; writes JSON");
 
-	command->add_option("--backend", options->backend, "Driver of the device (radeon)");
+	command->add_option("--backend", options->backend,
+			    "Driver of the device: " +
+				    fmt::format("{}", fmt::join(backend_names(), ", ")));
 	command->add_option("--label", options->label,
 			    "Which TTM runs: nocma, stock or cma0, for nocma report");
 	command->add_option("--mode", options->modes,
 			    "idle, movable, pinned, checkerboard; all by default")
 		->delimiter(',');
-	command->add_option("--samples", options->samples, "At most so many populates per mode")
+	command->add_option("--pool", options->pools,
+			    "TTM's pool is cold (empty, the default) or warm (holds the pages)")
+		->delimiter(',')
+		->check(CLI::IsMember({"cold", "warm"}));
+	command->add_option("--samples", options->samples, "At most so many populates per case")
 		->check(CLI::PositiveNumber);
-	command->add_option("--seconds", options->seconds,
-			    "Time per mode, setting the mode up not counted")
+	command->add_option("--duration", options->duration,
+			    "Seconds per case, setting the mode up not counted")
 		->check(CLI::PositiveNumber);
 	command->add_option("--seed", options->seed, "Decides which pages are pinned");
-	command->add_option("--size", options->object_bytes, "Bytes of an object")
+	command->add_option("--size", options->sizes, "Bytes of an object, 4K to 64M")
+		->delimiter(',')
 		->transform(CLI::AsSizeValue(false))
 		->check(CLI::PositiveNumber);
 	command->add_option("-o,--output", options->output, "File instead of standard output");

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "kernel/pagemap.hpp"
+#include "stats/histogram.hpp"
 #include "util/error.hpp"
 
 namespace nocma
@@ -50,6 +51,36 @@ std::vector<TracedCall> cma_calls_of_ttm(const std::vector<TracedCall> &calls)
 	return selected;
 }
 
+namespace
+{
+
+/* Traces in detail as long as it exists, a populate that throws included. */
+class DetailedTrace
+{
+public:
+	explicit DetailedTrace(AllocationTrace &trace) : trace_(trace)
+	{
+		trace_.trace_details(true);
+	}
+	DetailedTrace(const DetailedTrace &) = delete;
+	DetailedTrace &operator=(const DetailedTrace &) = delete;
+	DetailedTrace(DetailedTrace &&) = delete;
+	DetailedTrace &operator=(DetailedTrace &&) = delete;
+	~DetailedTrace()
+	{
+		try {
+			trace_.trace_details(false);
+		} catch (const Error &) {
+			/* It only costs time then. */
+		}
+	}
+
+private:
+	AllocationTrace &trace_;
+};
+
+} // namespace
+
 PopulateRig::PopulateRig(std::string_view backend)
 	: backend_(make_backend(backend)), device_(DrmDevice::open(backend_->driver()))
 {
@@ -62,13 +93,10 @@ Populate PopulateRig::populate(std::uint64_t bytes, bool dma)
 	pool_.drain();
 	if (dma)
 		trace_.trace_dma(true);
-	trace_.collect();
-	const Interval time = object.populate(toucher_);
-	std::vector<TracedCall> calls = trace_.collect();
-	expect_one_populate(calls, bytes);
+	Populate result = populate_traced(std::move(object), bytes);
 	if (dma) {
 		trace_.trace_dma(false);
-		switch (pages_from(calls, bytes)) {
+		switch (pages_from(result.calls, bytes)) {
 		case PagesFrom::dma_api:
 			break;
 		case PagesFrom::elsewhere:
@@ -81,7 +109,63 @@ Populate PopulateRig::populate(std::uint64_t bytes, bool dma)
 						device_.path().native(), bytes));
 		}
 	}
+	return result;
+}
+
+Populate PopulateRig::populate_in_detail(std::uint64_t bytes)
+{
+	BufferObject object(device_, *backend_, bytes);
+
+	pool_.drain();
+	const DetailedTrace detailed(trace_);
+	return populate_traced(std::move(object), bytes);
+}
+
+void PopulateRig::warm_up(std::uint64_t bytes) const
+{
+	static_cast<void>(BufferObject(device_, *backend_, bytes).populate(toucher_));
+}
+
+Populate PopulateRig::populate_warm(std::uint64_t bytes)
+{
+	return populate_traced(BufferObject(device_, *backend_, bytes), bytes);
+}
+
+Populate PopulateRig::populate_warm_in_detail(std::uint64_t bytes)
+{
+	const DetailedTrace detailed(trace_);
+	Populate result = populate_warm(bytes);
+
+	if (pages_from(result.calls, bytes) != PagesFrom::elsewhere)
+		throw Error(fmt::format("{}: an object of {} bytes was not in TTM's pool, though "
+					"one had just been freed: the pool is not warm",
+					device_.path().native(), bytes));
+	return result;
+}
+
+Populate PopulateRig::populate_traced(BufferObject object, std::uint64_t bytes)
+{
+	trace_.collect();
+	const Interval time = object.populate(toucher_);
+	std::vector<TracedCall> calls = trace_.collect();
+
+	expect_one_populate(calls, bytes);
 	return {.object = std::move(object), .time = time, .calls = std::move(calls)};
+}
+
+Nanoseconds PopulateRig::timing_cost() const
+{
+	constexpr int samples = 1000;
+	Histogram times;
+	std::byte present{};
+
+	for (int i = 0; i < samples; i++) {
+		const Nanoseconds begin = monotonic_now();
+
+		toucher_.touch(present);
+		times.add(static_cast<std::uint64_t>((monotonic_now() - begin).count()));
+	}
+	return Nanoseconds(times.percentile(50));
 }
 
 } // namespace nocma

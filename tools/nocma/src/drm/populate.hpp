@@ -60,7 +60,24 @@ public:
 	 */
 	Populate populate(std::uint64_t bytes, bool dma);
 
+	/* As populate(), with everything traced that tells where the time goes. */
+	Populate populate_in_detail(std::uint64_t bytes);
+
+	/* Populates an object and frees it: its pages stay in the pool if page_pool_size allows. */
+	void warm_up(std::uint64_t bytes) const;
+
+	/* One object, populated from whatever the pool holds. */
+	Populate populate_warm(std::uint64_t bytes);
+
+	/* The same in detail; Error when the DMA API was asked, so that the pool was not warm. */
+	Populate populate_warm_in_detail(std::uint64_t bytes);
+
+	/* Median time of a sample whose page is there: clock, system call, no fault. */
+	[[nodiscard]] Nanoseconds timing_cost() const;
+
 private:
+	Populate populate_traced(BufferObject object, std::uint64_t bytes);
+
 	std::unique_ptr<Backend> backend_;
 	DrmDevice device_;
 	ColdPool pool_;

@@ -16,13 +16,20 @@ namespace nocma
 namespace
 {
 
+/* Orders are below 32 everywhere. */
+constexpr std::uint64_t max_order_mask = 31;
+
 std::uint64_t pages_asked(const ProbeHit &hit)
 {
 	const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 
 	switch (hit.function) {
-	case Traced::ttm:
-		return 0; /* in a structure, out of a probe's reach */
+	case Traced::ttm: /* in a structure, out of a probe's reach */
+	case Traced::own:
+		return 0;
+	case Traced::compaction:
+	case Traced::reclaim:
+		return std::uint64_t{1} << (hit.value & max_order_mask);
 	case Traced::dma:
 		return (hit.value + page - 1) / page;
 	case Traced::cma:

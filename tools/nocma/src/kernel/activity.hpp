@@ -12,22 +12,25 @@
 namespace nocma
 {
 
-/* The traced functions: TTM's pool, the DMA API below it, CMA below that. */
-enum class Traced : std::uint8_t { ttm, dma, cma };
+/*
+ * The traced functions: TTM's pool, the DMA API below it, CMA below that; the page allocator's
+ * slow ways, direct compaction and reclaim; the cheap system call that probes are timed with.
+ */
+enum class Traced : std::uint8_t { ttm, dma, cma, compaction, reclaim, own };
 
 /* One probe hit of our own task. */
 struct ProbeHit {
 	Traced function;
 	bool entry;
 	std::chrono::nanoseconds time; /* CLOCK_MONOTONIC */
-	/* entry: bytes (dma) or pages (cma) asked for; return: what came back. */
+	/* entry: bytes (dma), pages (cma) or order asked for; return: what came back. */
 	std::uint64_t value;
 };
 
 /* A call from entry to return. */
 struct TracedCall {
 	Traced function;
-	unsigned int order; /* smallest that holds what was asked for; 0 for ttm */
+	unsigned int order; /* smallest that holds what was asked for; 0 for ttm, own */
 	bool ok;
 	bool from_ttm; /* TTM's pool function was on the stack */
 	std::chrono::nanoseconds begin;

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -36,11 +37,17 @@ struct Function {
 	const char *return_value;
 };
 
-/* ttm_pool_alloc(pool, tt, ctx), dma_alloc_attrs(dev, size, ...), cma_alloc(cma, count, ...) */
-constexpr std::array<Function, 3> functions = {{
+/*
+ * ttm_pool_alloc(pool, tt, ctx), dma_alloc_attrs(dev, size, ...), cma_alloc(cma, count, ...),
+ * try_to_compact_pages(gfp_mask, order, ...), try_to_free_pages(zonelist, order, ...), getppid()
+ */
+constexpr std::array<Function, 6> functions = {{
 	{Traced::ttm, "ttm", "u64", 2, "s32"},
 	{Traced::dma, "dma", "u64", 2, "u64"},
 	{Traced::cma, "cma", "u64", 2, "u64"},
+	{Traced::compaction, "compaction", "u32", 2, "u32"},
+	{Traced::reclaim, "reclaim", "s32", 2, "u64"},
+	{Traced::own, "own", "u64", 1, "s32"},
 }};
 
 const Function &function(Traced id)
@@ -215,12 +222,15 @@ public:
 		if (!find_function(kallsyms, {"cma_alloc"}))
 			throw SkipError("/proc/kallsyms: no cma_alloc: kernel without CONFIG_CMA");
 		ttm_function_ = *ttm;
-		has_dma_ = find_function(kallsyms, {"dma_alloc_attrs"}).has_value();
 
 		add_probes(Traced::ttm, ttm_function_);
 		add_probes(Traced::cma, "cma_alloc");
-		if (has_dma_)
-			add_probes(Traced::dma, "dma_alloc_attrs");
+		add_if_there(kallsyms, Traced::dma, {"dma_alloc_attrs"});
+		add_if_there(kallsyms, Traced::compaction, {"try_to_compact_pages"});
+		add_if_there(kallsyms, Traced::reclaim, {"try_to_free_pages"});
+		has_own_ = add_if_there(kallsyms, Traced::own,
+					{"__x64_sys_getppid", "__arm64_sys_getppid",
+					 "__do_sys_getppid", "sys_getppid", "SyS_getppid"});
 		instance_ = make_instance();
 		const std::array<const char *, 2> systems = {event_system, nullptr};
 		tep_.reset(tracefs_local_events_system(folder_.c_str(), systems.data()));
@@ -232,9 +242,34 @@ public:
 
 	void trace_dma(bool on)
 	{
-		if (!has_dma_)
+		if (!detailed_.contains(Traced::dma))
 			throw SkipError("/proc/kallsyms: no dma_alloc_attrs to probe");
 		enable(Traced::dma, on);
+	}
+
+	void trace_details(bool on)
+	{
+		for (const Traced id : {Traced::dma, Traced::compaction, Traced::reclaim})
+			if (detailed_.contains(id))
+				enable(id, on);
+	}
+
+	[[nodiscard]] const std::set<Traced> &detailed() const noexcept { return detailed_; }
+
+	std::chrono::nanoseconds measure_cost()
+	{
+		constexpr int calls = 1000;
+
+		if (!has_own_)
+			throw SkipError("/proc/kallsyms: no getppid to time the probes with");
+		const auto plain = time_system_calls(calls);
+		enable(Traced::own, true);
+		const auto traced = time_system_calls(calls);
+		enable(Traced::own, false);
+		const auto seen = static_cast<int>(collect().size());
+		if (seen != calls)
+			throw Error(fmt::format("trace: {} of {} calls were seen", seen, calls));
+		return traced > plain ? (traced - plain) / calls : std::chrono::nanoseconds(0);
 	}
 
 	std::vector<TracedCall> collect()
@@ -253,6 +288,28 @@ public:
 	[[nodiscard]] const std::string &ttm_function() const noexcept { return ttm_function_; }
 
 private:
+	static std::chrono::nanoseconds time_system_calls(int calls)
+	{
+		const auto began = std::chrono::steady_clock::now();
+
+		for (int i = 0; i < calls; i++)
+			::syscall(SYS_getppid);
+		return std::chrono::steady_clock::now() - began;
+	}
+
+	bool add_if_there(const std::string &kallsyms, Traced id,
+			  const std::vector<std::string> &names)
+	{
+		const std::optional<std::string> symbol = find_function(kallsyms, names);
+
+		if (!symbol)
+			return false;
+		add_probes(id, *symbol);
+		if (id != Traced::own)
+			detailed_.insert(id);
+		return true;
+	}
+
 	void add_probes(Traced id, const std::string &symbol)
 	{
 		const Function &traced = function(id);
@@ -337,7 +394,8 @@ private:
 
 	std::filesystem::path folder_;
 	std::string ttm_function_;
-	bool has_dma_ = false;
+	std::set<Traced> detailed_ = {Traced::ttm, Traced::cma};
+	bool has_own_ = false;
 	/* Destroyed in reverse: the instance first, so that no event is enabled any more. */
 	std::vector<Probe> probes_;
 	std::unique_ptr<tep_handle, TepDeleter> tep_;
@@ -354,6 +412,21 @@ AllocationTrace::~AllocationTrace() = default;
 void AllocationTrace::trace_dma(bool on)
 {
 	impl_->trace_dma(on);
+}
+
+void AllocationTrace::trace_details(bool on)
+{
+	impl_->trace_details(on);
+}
+
+const std::set<Traced> &AllocationTrace::detailed() const noexcept
+{
+	return impl_->detailed();
+}
+
+std::chrono::nanoseconds AllocationTrace::measure_cost()
+{
+	return impl_->measure_cost();
 }
 
 std::vector<TracedCall> AllocationTrace::collect()

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +55,19 @@ public:
 	 * when this kernel has no such function to probe.
 	 */
 	void trace_dma(bool on);
+
+	/*
+	 * Everything that tells where the time of a populate goes: dma_alloc_attrs(), compaction
+	 * and reclaim, as far as this kernel has them. Off unless asked for, too.
+	 */
+	void trace_details(bool on);
+
+	/* The functions that trace_details() traces on this kernel, and those always traced. */
+	[[nodiscard]] const std::set<Traced> &detailed() const noexcept;
+
+	/* Mean time that tracing one call takes, seen on a system call that does next to nothing.
+	 */
+	std::chrono::nanoseconds measure_cost();
 
 	/* Every call since the last collect(), in the order of entry. */
 	std::vector<TracedCall> collect();

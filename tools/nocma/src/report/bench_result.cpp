@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "report/bench_result.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -47,29 +49,53 @@ json calls_to_json(const CallsByOrder &calls)
 	return list;
 }
 
-json mode_to_json(const ModeResult &mode)
+/* Null when no populate was traced in detail. */
+json split_to_json(const TimeSplit &split)
 {
-	const std::uint64_t total = mode.populate.sum();
-
-	return {{"name", mode.name},
-		{"effect",
-		 {{"asserted", mode.effect.asserted},
-		  {"text", mode.effect.text},
-		  {"values", mode.effect.values}}},
-		{"rounds", mode.rounds},
-		{"failed_populates", mode.failed},
-		{"populate_ns", mode.populate.to_json()},
-		{"cma_alloc_ns", mode.cma_alloc.to_json()},
-		{"cma_alloc_share", total == 0 ? 0.0
-					       : static_cast<double>(mode.cma_alloc.sum()) /
-							 static_cast<double>(total)},
-		{"cma_alloc_calls", calls_to_json(mode.cma_calls)},
-		{"vmstat", mode.vmstat}};
+	if (split.populates == 0)
+		return nullptr;
+	return {{"populates", split.populates}, {"total", split.total}, {"parts", split.parts}};
 }
 
-ModeResult mode_from_json(const json &mode)
+TimeSplit split_from_json(const json &split)
 {
-	ModeResult result{.name = mode.at("name"),
+	if (split.is_null())
+		return {};
+	return {.populates = split.at("populates"),
+		.total = split.at("total"),
+		.parts = split.at("parts")};
+}
+
+json case_to_json(const CaseResult &one, const Overhead &overhead)
+{
+	const std::uint64_t total = one.populate.sum();
+
+	return {{"mode", one.key.mode},
+		{"object_bytes", one.key.object_bytes},
+		{"pool", one.key.warm ? "warm" : "cold"},
+		{"effect",
+		 {{"asserted", one.effect.asserted},
+		  {"text", one.effect.text},
+		  {"values", one.effect.values}}},
+		{"rounds", one.rounds},
+		{"failed_populates", one.failed},
+		{"populate_ns", one.populate.to_json()},
+		{"cma_alloc_ns", one.cma_alloc.to_json()},
+		{"cma_alloc_share", total == 0 ? 0.0
+					       : static_cast<double>(one.cma_alloc.sum()) /
+							 static_cast<double>(total)},
+		{"cma_alloc_calls", calls_to_json(one.cma_calls)},
+		{"split_ns", split_to_json(one.split)},
+		{"traced_calls", one.traced_calls},
+		{"overhead_share", overhead_share(one, overhead)},
+		{"vmstat", one.vmstat}};
+}
+
+CaseResult case_from_json(const json &mode)
+{
+	CaseResult result{.key = {.mode = mode.at("mode"),
+				  .object_bytes = mode.at("object_bytes"),
+				  .warm = mode.at("pool") == "warm"},
 			  .effect = {.asserted = mode.at("effect").at("asserted"),
 				     .text = mode.at("effect").at("text"),
 				     .values = mode.at("effect").at("values")},
@@ -78,6 +104,8 @@ ModeResult mode_from_json(const json &mode)
 			  .populate = Histogram::from_json(mode.at("populate_ns")),
 			  .cma_alloc = Histogram::from_json(mode.at("cma_alloc_ns")),
 			  .cma_calls = {},
+			  .split = split_from_json(mode.at("split_ns")),
+			  .traced_calls = mode.at("traced_calls"),
 			  .vmstat = mode.at("vmstat")};
 
 	for (const json &calls : mode.at("cma_alloc_calls"))
@@ -102,20 +130,115 @@ BenchResult result_from_json(const json &document)
 	result.machine.cpus = document.at("machine").at("cpus");
 	result.machine.memory_bytes = document.at("machine").at("memory_bytes");
 	result.clock_step_ns = document.at("machine").at("clock_step_ns");
-	result.object_bytes = document.at("object_bytes");
-	for (const json &mode : document.at("modes"))
-		result.modes.push_back(mode_from_json(mode));
+	result.device_driver = document.at("device").at("driver");
+	result.device_version = document.at("device").at("version");
+	result.ttm_function = document.at("ttm").at("function");
+	result.ttm_parameters = document.at("ttm").at("parameters");
+	result.overhead.timing_ns = document.at("overhead").at("timing_ns");
+	result.overhead.traced_call_ns = document.at("overhead").at("traced_call_ns");
+	for (const json &one : document.at("cases"))
+		result.cases.push_back(case_from_json(one));
 	return result;
+}
+
+/* Sum of the outermost of these calls, those inside of `without` not counted. */
+std::uint64_t outermost(const std::vector<TracedCall> &calls, Traced function,
+			const std::set<Traced> &without)
+{
+	std::chrono::nanoseconds sum{};
+	std::chrono::nanoseconds covered{}; /* until when something counted already goes on */
+
+	for (const TracedCall &call : calls) {
+		if (call.begin < covered)
+			continue;
+		if (call.function == function)
+			sum += call.length();
+		if (call.function == function || without.contains(call.function))
+			covered = call.end;
+	}
+	return static_cast<std::uint64_t>(sum.count());
 }
 
 } // namespace
 
+std::string format_bytes(std::uint64_t bytes)
+{
+	constexpr std::uint64_t kib = 1024;
+
+	if (bytes % (kib * kib) == 0)
+		return fmt::format("{} MiB", bytes / (kib * kib));
+	if (bytes % kib == 0)
+		return fmt::format("{} KiB", bytes / kib);
+	return fmt::format("{} B", bytes);
+}
+
+std::string name_of(const CaseKey &key)
+{
+	return fmt::format("{}, {}{}", key.mode, format_bytes(key.object_bytes),
+			   key.warm ? ", warm" : "");
+}
+
+void TimeSplit::add(const TimeSplit &other)
+{
+	populates += other.populates;
+	total += other.total;
+	for (const auto &[name, time] : other.parts)
+		parts[name] += time;
+}
+
+TimeSplit split_time(const std::vector<TracedCall> &calls, std::chrono::nanoseconds populate,
+		     const std::set<Traced> &traced)
+{
+	const std::set<Traced> slow = {Traced::cma, Traced::compaction, Traced::reclaim};
+	const std::map<Traced, std::string> names = {{Traced::cma, "cma_alloc"},
+						     {Traced::compaction, "compaction"},
+						     {Traced::reclaim, "reclaim"}};
+	TimeSplit split{
+		.populates = 1, .total = static_cast<std::uint64_t>(populate.count()), .parts = {}};
+	std::uint64_t told = 0;
+
+	for (const auto &[function, name] : names) {
+		if (!traced.contains(function))
+			continue;
+		split.parts[name] = outermost(calls, function, slow);
+		told += split.parts[name];
+	}
+	if (traced.contains(Traced::dma)) {
+		std::vector<TracedCall> inside;
+
+		for (const TracedCall &call : calls)
+			if (slow.contains(call.function) &&
+			    std::any_of(calls.begin(), calls.end(), [&](const TracedCall &dma) {
+				    return dma.function == Traced::dma && dma.begin <= call.begin &&
+					   call.end <= dma.end;
+			    }))
+				inside.push_back(call);
+		std::uint64_t clearing = outermost(calls, Traced::dma, {});
+		for (const Traced function : slow)
+			clearing -= outermost(inside, function, slow);
+		split.parts["clearing"] = clearing;
+		told += clearing;
+	}
+	split.parts["rest"] = split.total - told;
+	return split;
+}
+
+double overhead_share(const CaseResult &result, const Overhead &overhead)
+{
+	const std::uint64_t cost = result.populate.count() * overhead.timing_ns +
+				   result.traced_calls * overhead.traced_call_ns;
+
+	return result.populate.sum() == 0
+		       ? 0.0
+		       : static_cast<double>(cost) / static_cast<double>(result.populate.sum());
+}
+
 json to_json(const BenchResult &result)
 {
-	json modes = json::array();
+	json cases = json::array();
 
-	for (const ModeResult &mode : result.modes)
-		modes.push_back(mode_to_json(mode));
+	for (const CaseResult &one : result.cases)
+		cases.push_back(case_to_json(one, result.overhead));
 	return {{"schema", bench_schema},
 		{"version", bench_schema_version},
 		{"nocma_version", NOCMA_VERSION},
@@ -137,11 +260,13 @@ json to_json(const BenchResult &result)
 		  {"version", result.device_version},
 		  {"node", result.device_node}}},
 		{"ttm", {{"function", result.ttm_function}, {"parameters", result.ttm_parameters}}},
-		{"object_bytes", result.object_bytes},
+		{"overhead",
+		 {{"timing_ns", result.overhead.timing_ns},
+		  {"traced_call_ns", result.overhead.traced_call_ns}}},
 		{"cma",
 		 {{"before", cma_to_json(result.cma_before)},
 		  {"after", cma_to_json(result.cma_after)}}},
-		{"modes", std::move(modes)}};
+		{"cases", std::move(cases)}};
 }
 
 BenchResult parse_bench_result(std::string_view text, std::string_view file)
@@ -165,7 +290,7 @@ BenchResult parse_bench_result(std::string_view text, std::string_view file)
 	}
 }
 
-void merge(ModeResult &into, const ModeResult &from)
+void merge(CaseResult &into, const CaseResult &from)
 {
 	into.rounds += from.rounds;
 	into.failed += from.failed;
@@ -173,6 +298,8 @@ void merge(ModeResult &into, const ModeResult &from)
 	into.cma_alloc.merge(from.cma_alloc);
 	for (const auto &[key, count] : from.cma_calls)
 		into.cma_calls[key] += count;
+	into.split.add(from.split);
+	into.traced_calls += from.traced_calls;
 	for (const auto &[name, delta] : from.vmstat)
 		into.vmstat[name] += delta;
 }

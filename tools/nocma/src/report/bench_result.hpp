@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,18 +23,65 @@ namespace nocma
 
 /* Version of the JSON of `nocma bench`; see Documentation/dev-tools/nocma-bench.rst. */
 constexpr std::string_view bench_schema = "nocma-bench";
-constexpr int bench_schema_version = 1;
+constexpr int bench_schema_version = 2;
 
-/* What was measured under one pressure mode. Times in nanoseconds. */
-struct ModeResult {
-	std::string name;
+/* What is measured by itself: populates of one size, under one pressure, from one kind of pool. */
+struct CaseKey {
+	std::string mode;
+	std::uint64_t object_bytes = 0;
+	bool warm = false; /* TTM's pool holds the pages already */
+
+	bool operator==(const CaseKey &) const = default;
+};
+
+/* "movable, 4 MiB", "idle, 64 KiB, warm". */
+std::string name_of(const CaseKey &key);
+
+/* "4 KiB", "4 MiB", "8294400 B": in the largest unit that divides it. */
+std::string format_bytes(std::uint64_t bytes);
+
+/*
+ * Parts of the time of populates that were traced in detail, in nanoseconds by name; `populates`
+ * of them took `total`. A part that this kernel cannot tell is not there, and is in another.
+ */
+struct TimeSplit {
+	std::uint64_t populates = 0;
+	std::uint64_t total = 0;
+	std::map<std::string, std::uint64_t, std::less<>> parts;
+
+	void add(const TimeSplit &other);
+};
+
+/* Names of the parts, in the order from what the series removes to what remains. */
+constexpr std::array<std::string_view, 5> time_parts = {"cma_alloc", "compaction", "reclaim",
+							"clearing", "rest"};
+
+/*
+ * The split of one populate that was traced with every probe. A call counts for the outermost of
+ * cma_alloc, compaction and reclaim that it is in; what dma_alloc_attrs() spends in none of them
+ * is `clearing`, which the short way through the page allocator is part of.
+ */
+TimeSplit split_time(const std::vector<TracedCall> &calls, std::chrono::nanoseconds populate,
+		     const std::set<Traced> &traced);
+
+/* What was measured in one case. Times in nanoseconds. */
+struct CaseResult {
+	CaseKey key;
 	Effect effect; /* as of the last time the mode was brought about */
 	std::uint64_t rounds = 0;
 	std::uint64_t failed = 0; /* populates for which TTM found no pages */
 	Histogram populate;
 	Histogram cma_alloc;	/* each call by TTM within a populate that is in `populate` */
 	CallsByOrder cma_calls; /* those calls by order and result */
+	TimeSplit split;	/* of populates that are not in `populate` */
+	std::uint64_t traced_calls = 0; /* calls that probes saw in `populate` */
 	std::map<std::string, std::int64_t, std::less<>> vmstat;
+};
+
+/* What the measuring itself costs, in nanoseconds. */
+struct Overhead {
+	std::uint64_t timing_ns = 0;	  /* median of a sample whose page is there already */
+	std::uint64_t traced_call_ns = 0; /* mean of one probed call, entry and return */
 };
 
 struct BenchResult {
@@ -44,10 +94,10 @@ struct BenchResult {
 	std::string device_node;
 	std::string ttm_function;
 	std::map<std::string, std::string> ttm_parameters;
-	std::uint64_t object_bytes = 0;
+	Overhead overhead;
 	CmaState cma_before;
 	CmaState cma_after;
-	std::vector<ModeResult> modes;
+	std::vector<CaseResult> cases;
 };
 
 nlohmann::json to_json(const BenchResult &result);
@@ -59,6 +109,9 @@ nlohmann::json to_json(const BenchResult &result);
 BenchResult parse_bench_result(std::string_view text, std::string_view file);
 
 /* Adds up counts and bins of a run of the same label under the same conditions. */
-void merge(ModeResult &into, const ModeResult &from);
+void merge(CaseResult &into, const CaseResult &from);
+
+/* Share of the time in `populate` that was spent on measuring it. */
+double overhead_share(const CaseResult &result, const Overhead &overhead);
 
 } // namespace nocma

@@ -2,12 +2,10 @@
 #include "report/comparison.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "stats/rank_test.hpp"
 #include "util/error.hpp"
 
 namespace nocma
@@ -16,28 +14,40 @@ namespace nocma
 namespace
 {
 
-struct Column {
-	std::string_view label;
-	std::string_view title;
-};
-
-constexpr std::array<Column, 3> columns = {{
-	{label_nocma, "A  nocma"},
-	{label_stock, "B  stock"},
-	{label_cma0, "   cma=0"},
-}};
-
-std::uint64_t count_calls(const ModeResult &mode) noexcept
+double ratio(std::uint64_t base, std::uint64_t value)
 {
-	std::uint64_t calls = 0;
-
-	for (const auto &[key, count] : mode.cma_calls)
-		calls += count;
-	return calls;
+	return base == 0 ? 0.0 : static_cast<double>(value) / static_cast<double>(base);
 }
 
-/* Milliseconds, with the digits that a bin's width leaves meaningful. */
-std::string milliseconds(std::uint64_t nanoseconds)
+std::string row(std::string_view title, const CaseResult &result)
+{
+	const Histogram &populate = result.populate;
+	std::string text =
+		fmt::format("  {:<9} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {}\n", title,
+			    populate.count(), count_cma_calls(result), format_cma_share(result),
+			    format_milliseconds(populate.percentile(50)),
+			    format_milliseconds(populate.percentile(90)),
+			    format_milliseconds(populate.percentile(99)),
+			    format_milliseconds(populate.max()), format_by_order(result.cma_calls));
+
+	if (result.failed != 0)
+		text += fmt::format("  {:<9} {:>6} populates found no memory\n", "", result.failed);
+	return text;
+}
+
+std::string ratio_row(std::string_view title, const CaseResult &fast, const CaseResult &slow)
+{
+	const Contrast found = contrast(fast, slow);
+
+	return fmt::format("  {:<9} {:>36} {:>9} {:>9} {:>9}  P({}>{}) {:.2f}, p {:.2g}\n", title,
+			   format_ratio(found.p50) + "x", "", format_ratio(found.p99) + "x",
+			   format_ratio(found.max) + "x", title.front(), title.back(),
+			   found.rank.superiority, found.rank.p_value);
+}
+
+} // namespace
+
+std::string format_milliseconds(std::uint64_t nanoseconds)
 {
 	const double value = static_cast<double>(nanoseconds) / 1e6;
 
@@ -46,60 +56,55 @@ std::string milliseconds(std::uint64_t nanoseconds)
 	return fmt::format("{:.1f}", value);
 }
 
-std::string share(const ModeResult &mode)
+std::string format_ratio(double ratio)
 {
-	if (mode.populate.sum() == 0)
+	const int decimals = ratio < 10 ? 2 : ratio < 100 ? 1 : 0;
+
+	return fmt::format("{:.{}f}", ratio, decimals);
+}
+
+std::string format_cma_share(const CaseResult &result)
+{
+	if (result.populate.sum() == 0)
 		return "-";
-	return fmt::format("{:.1f} %", 100 * static_cast<double>(mode.cma_alloc.sum()) /
-					       static_cast<double>(mode.populate.sum()));
+	return fmt::format("{:.1f} %", 100 * ratio(result.populate.sum(), result.cma_alloc.sum()));
 }
 
-std::string row(std::string_view mode, std::string_view title, const ModeResult &result)
+std::uint64_t count_cma_calls(const CaseResult &result) noexcept
 {
-	return fmt::format("{:<13} {:<9} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9}  {}\n", mode, title,
-			   result.populate.count(), count_calls(result), share(result),
-			   milliseconds(result.populate.percentile(50)),
-			   milliseconds(result.populate.percentile(99)),
-			   milliseconds(result.populate.max()), format_by_order(result.cma_calls));
+	std::uint64_t calls = 0;
+
+	for (const auto &[key, count] : result.cma_calls)
+		calls += count;
+	return calls;
 }
 
-/* B against A: how much slower, and how sure that is. */
-std::string ratio_row(const ModeResult &a, const ModeResult &b)
+Contrast contrast(const CaseResult &fast, const CaseResult &slow)
 {
-	const auto ratio = [&](double percent) {
-		const std::uint64_t base = a.populate.percentile(percent);
-
-		return base == 0 ? 0.0
-				 : static_cast<double>(b.populate.percentile(percent)) /
-					   static_cast<double>(base);
+	const auto at = [&](double percent) {
+		return ratio(fast.populate.percentile(percent), slow.populate.percentile(percent));
 	};
-	const RankTest test = mann_whitney(a.populate, b.populate);
-	const double max_ratio = a.populate.max() == 0
-					 ? 0.0
-					 : static_cast<double>(b.populate.max()) /
-						   static_cast<double>(a.populate.max());
 
-	return fmt::format("{:<13} {:<36} {:>9} {:>9} {:>9}  P(B>A) {:.2f}, p {:.2g}\n", "", "B/A",
-			   fmt::format("{:.2f}x", ratio(50)), fmt::format("{:.2f}x", ratio(99)),
-			   fmt::format("{:.2f}x", max_ratio), test.superiority, test.p_value);
+	return {.p50 = at(50),
+		.p99 = at(99),
+		.max = ratio(fast.populate.max(), slow.populate.max()),
+		.rank = mann_whitney(fast.populate, slow.populate)};
 }
 
-} // namespace
-
-const ModeResult *LabelResult::find(std::string_view mode) const noexcept
+const CaseResult *LabelResult::find(const CaseKey &key) const noexcept
 {
-	const auto found = std::find_if(modes.begin(), modes.end(),
-					[mode](const ModeResult &m) { return m.name == mode; });
+	const auto found = std::find_if(cases.begin(), cases.end(),
+					[&](const CaseResult &one) { return one.key == key; });
 
-	return found == modes.end() ? nullptr : &*found;
+	return found == cases.end() ? nullptr : &*found;
 }
 
 std::uint64_t LabelResult::cma_calls() const noexcept
 {
 	std::uint64_t calls = 0;
 
-	for (const ModeResult &mode : modes)
-		calls += count_calls(mode);
+	for (const CaseResult &one : cases)
+		calls += count_cma_calls(one);
 	return calls;
 }
 
@@ -107,8 +112,8 @@ std::uint64_t LabelResult::populates() const noexcept
 {
 	std::uint64_t populates = 0;
 
-	for (const ModeResult &mode : modes)
-		populates += mode.populate.count();
+	for (const CaseResult &one : cases)
+		populates += one.populate.count();
 	return populates;
 }
 
@@ -130,67 +135,76 @@ void Comparison::add(BenchResult result, std::string_view file)
 	agree("kernel", result.machine.kernel_release, first_.machine.kernel_release);
 	agree("configuration", result.machine.config_hash, first_.machine.config_hash);
 	agree("accelerator", result.machine.accelerator, first_.machine.accelerator);
-	agree("object size", result.object_bytes, first_.object_bytes);
+	agree("driver", result.device_driver, first_.device_driver);
 
 	LabelResult &label = labels_[result.label];
 	label.runs++;
-	for (ModeResult &mode : result.modes) {
-		const auto same = std::find_if(
-			label.modes.begin(), label.modes.end(),
-			[&](const ModeResult &other) { return other.name == mode.name; });
+	for (CaseResult &one : result.cases) {
+		const auto same =
+			std::find_if(label.cases.begin(), label.cases.end(),
+				     [&](const CaseResult &other) { return other.key == one.key; });
 
-		if (same == label.modes.end())
-			label.modes.push_back(std::move(mode));
+		if (same == label.cases.end())
+			label.cases.push_back(std::move(one));
 		else
-			merge(*same, mode);
+			merge(*same, one);
 	}
 }
 
-std::string Comparison::table() const
+std::uint64_t Comparison::runs(std::string_view label) const noexcept
 {
-	std::string text =
-		fmt::format("Linux {}, {} KiB objects, accelerator {}; times per populate in ms\n",
-			    first_.machine.kernel_release, first_.object_bytes / 1024,
-			    first_.machine.accelerator);
+	const auto found = labels_.find(label);
 
-	for (const Column &column : columns) {
-		const auto label = labels_.find(column.label);
+	return found == labels_.end() ? 0 : found->second.runs;
+}
 
-		text += fmt::format("{}: {} boot{}\n", column.title,
-				    label == labels_.end() ? 0 : label->second.runs,
-				    label != labels_.end() && label->second.runs == 1 ? "" : "s");
-	}
-	text += fmt::format("\n{:<13} {:<9} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9}  {}\n", "pressure",
-			    "TTM", "N", "cma_alloc", "its time", "p50", "p99", "max",
-			    "cma_alloc by order (! failed)");
+const CaseResult *Comparison::find(std::string_view label, const CaseKey &key) const noexcept
+{
+	const auto found = labels_.find(label);
 
-	std::vector<std::string> modes;
+	return found == labels_.end() ? nullptr : found->second.find(key);
+}
+
+std::vector<CaseKey> Comparison::cases() const
+{
+	std::vector<CaseKey> keys;
+
 	for (const Column &column : columns) {
 		const auto label = labels_.find(column.label);
 
 		if (label == labels_.end())
 			continue;
-		for (const ModeResult &mode : label->second.modes)
-			if (std::find(modes.begin(), modes.end(), mode.name) == modes.end())
-				modes.push_back(mode.name);
+		for (const CaseResult &one : label->second.cases)
+			if (std::find(keys.begin(), keys.end(), one.key) == keys.end())
+				keys.push_back(one.key);
 	}
-	for (const std::string &mode : modes) {
-		std::map<std::string_view, const ModeResult *> results;
-		std::string_view first_cell = mode;
+	return keys;
+}
 
-		for (const Column &column : columns) {
-			const auto label = labels_.find(column.label);
-			const ModeResult *const result =
-				label == labels_.end() ? nullptr : label->second.find(mode);
+std::string Comparison::table() const
+{
+	std::string text = fmt::format("Linux {}, {}, accelerator {}; times per populate in ms\n",
+				       first_.machine.kernel_release, first_.device_driver,
+				       first_.machine.accelerator);
 
-			if (result == nullptr)
-				continue;
-			results[column.label] = result;
-			text += row(first_cell, column.title, *result);
-			first_cell = "";
+	for (const Column &column : columns)
+		text += fmt::format("{}: {} boot{}\n", column.title, runs(column.label),
+				    runs(column.label) == 1 ? "" : "s");
+	text += fmt::format("\n  {:<9} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {}\n", "TTM", "N",
+			    "cma_alloc", "its time", "p50", "p90", "p99", "max",
+			    "cma_alloc by order (! failed)");
+	for (const CaseKey &key : cases()) {
+		text += name_of(key) + "\n";
+		for (const Column &column : columns)
+			if (const CaseResult *const result = find(column.label, key))
+				text += row(column.title, *result);
+		for (const Pair &pair : contrasted) {
+			const CaseResult *const fast = find(pair.fast, key);
+			const CaseResult *const slow = find(pair.slow, key);
+
+			if (fast != nullptr && slow != nullptr)
+				text += ratio_row(pair.title, *fast, *slow);
 		}
-		if (results.contains(label_nocma) && results.contains(label_stock))
-			text += ratio_row(*results[label_nocma], *results[label_stock]);
 	}
 	return text;
 }
@@ -218,6 +232,42 @@ Comparison::Verdict Comparison::verdict() const
 		return {.good = false,
 			.text = "the negative control shows no CMA allocation: " + figures};
 	return {.good = true, .text = "the series does its job: " + figures};
+}
+
+std::string Comparison::headline() const
+{
+	constexpr double chance = 0.01;
+	const CaseResult *best_a = nullptr;
+	const CaseResult *best_b = nullptr;
+	Contrast best{};
+
+	for (const CaseKey &key : cases()) {
+		const CaseResult *const a = find(label_nocma, key);
+		const CaseResult *const b = find(label_stock, key);
+
+		if (a == nullptr || b == nullptr)
+			continue;
+		const Contrast found = contrast(*a, *b);
+		const bool sure = found.rank.p_value < chance;
+		const bool best_sure = best_a != nullptr && best.rank.p_value < chance;
+		if (best_a == nullptr || (sure && !best_sure) ||
+		    (sure == best_sure && found.p50 > best.p50)) {
+			best = found;
+			best_a = a;
+			best_b = b;
+		}
+	}
+	if (best_a == nullptr)
+		return "";
+	return fmt::format(
+		"Under pressure \"{}\", populating {} takes {} ms without the flag, {} of the time "
+		"in "
+		"cma_alloc, and {} ms with it: {} times as long (medians of {} and {} populates, "
+		"p {:.2g}).",
+		best_a->key.mode, format_bytes(best_a->key.object_bytes),
+		format_milliseconds(best_b->populate.percentile(50)), format_cma_share(*best_b),
+		format_milliseconds(best_a->populate.percentile(50)), format_ratio(best.p50),
+		best_b->populate.count(), best_a->populate.count(), best.rank.p_value);
 }
 
 } // namespace nocma

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "report/bench_result.hpp"
+#include "stats/rank_test.hpp"
 
 namespace nocma
 {
@@ -17,15 +19,51 @@ constexpr std::string_view label_nocma = "nocma";
 constexpr std::string_view label_stock = "stock";
 constexpr std::string_view label_cma0 = "cma0";
 
-/* All runs of one label, merged mode by mode. */
+struct Column {
+	std::string_view label;
+	std::string_view title;
+};
+
+/* In the order in which reports show them. */
+constexpr std::array<Column, 3> columns = {{
+	{label_nocma, "A  nocma"},
+	{label_stock, "B  stock"},
+	{label_cma0, "0  cma=0"},
+}};
+
+/* All runs of one label, merged case by case. */
 struct LabelResult {
 	std::uint64_t runs = 0;
-	std::vector<ModeResult> modes; /* in the order of their first appearance */
+	std::vector<CaseResult> cases; /* in the order of their first appearance */
 
-	[[nodiscard]] const ModeResult *find(std::string_view mode) const noexcept;
+	[[nodiscard]] const CaseResult *find(const CaseKey &key) const noexcept;
 	[[nodiscard]] std::uint64_t cma_calls() const noexcept;
 	[[nodiscard]] std::uint64_t populates() const noexcept;
 };
+
+std::uint64_t count_cma_calls(const CaseResult &result) noexcept;
+
+/* How much longer populates of `slow` take, as ratios, and how sure that is. */
+struct Contrast {
+	double p50;
+	double p99;
+	double max;
+	RankTest rank;
+};
+
+Contrast contrast(const CaseResult &fast, const CaseResult &slow);
+
+/* The pairs that reports contrast: what the flag saves, and what is left to the lower bound. */
+struct Pair {
+	std::string_view fast;
+	std::string_view slow;
+	std::string_view title;
+};
+
+constexpr std::array<Pair, 2> contrasted = {{
+	{label_nocma, label_stock, "B/A"},
+	{label_cma0, label_nocma, "A/0"},
+}};
 
 class Comparison
 {
@@ -42,15 +80,41 @@ public:
 	};
 
 	/*
-	 * Good when TTM with the flag made no CMA allocation in any mode while TTM without it
+	 * Good when TTM with the flag made no CMA allocation in any case while TTM without it
 	 * made some: without that negative control, zero would prove nothing.
 	 */
 	[[nodiscard]] Verdict verdict() const;
+
+	/*
+	 * The case in which the median differs most, in a sentence; of those whose difference is
+	 * hardly chance, if there are any. Empty without A or B.
+	 */
+	[[nodiscard]] std::string headline() const;
+
+	/* What all runs have in common, as the first of them says it. */
+	[[nodiscard]] const BenchResult &common() const noexcept { return first_; }
+	[[nodiscard]] std::uint64_t runs(std::string_view label) const noexcept;
+
+	/* Every case that some label has. */
+	[[nodiscard]] std::vector<CaseKey> cases() const;
+
+	/* Null when that label has no such case. */
+	[[nodiscard]] const CaseResult *find(std::string_view label,
+					     const CaseKey &key) const noexcept;
 
 private:
 	BenchResult first_; /* what the others must agree with */
 	std::string first_file_;
 	std::map<std::string, LabelResult, std::less<>> labels_;
 };
+
+/* Milliseconds, with the digits that a bin's width leaves meaningful. */
+std::string format_milliseconds(std::uint64_t nanoseconds);
+
+/* "1.43", "200": a ratio with three digits. */
+std::string format_ratio(double ratio);
+
+/* The share of all populate time spent in cma_alloc(), in percent; "-" without populates. */
+std::string format_cma_share(const CaseResult &result);
 
 } // namespace nocma
