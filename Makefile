@@ -5,6 +5,7 @@
 BUILD := build/harness
 NOCMA := $(BUILD)/tools/nocma/nocma
 TARGET := v6.12
+PREFIX := /usr/local
 
 .PHONY: help
 help:
@@ -16,6 +17,8 @@ help:
 	@echo 'Single steps:'
 	@echo '  harness    build $(NOCMA)'
 	@echo '  lint       shellcheck, clang-format, clang-tidy, SPDX lines, checkpatch'
+	@echo '  install    put nocma, manual pages, completion below PREFIX=$(PREFIX); DESTDIR= works'
+	@echo '  uninstall  remove what install put there'
 	@echo '  clean      remove build/ (the cache with kernels and downloads stays)'
 	@echo
 	@echo 'scripts/kernel --help and $(NOCMA) --help list the rest.'
@@ -39,6 +42,13 @@ lint:
 harness:
 	scripts/setup harness
 	scripts/harness
+
+.PHONY: install uninstall
+install: harness
+	scripts/setup install
+	scripts/install --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
+uninstall:
+	scripts/install --uninstall --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 .PHONY: clean
 clean:

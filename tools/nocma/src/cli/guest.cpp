@@ -81,7 +81,7 @@ std::string memory_error(const std::string &text)
 void check_target(const std::string &name)
 {
 	const char *own = std::getenv("NOCMA_PATCHES"); // NOLINT(concurrency-mt-unsafe)
-	const fs::path patches = own != nullptr ? own : NOCMA_PATCHES_DIR;
+	const fs::path patches = own != nullptr ? fs::path(own) : own_patches();
 
 	if (fs::exists(patches / "targets.conf"))
 		series::find_target(series::load_targets(patches), name);

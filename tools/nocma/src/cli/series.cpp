@@ -41,10 +41,10 @@ struct Options {
 	bool dry_run = false;
 };
 
-/* --patches, else NOCMA_PATCHES (CLI11 reads it), else the repository nocma was built from. */
+/* --patches, else NOCMA_PATCHES (CLI11 reads it), else those that belong to this nocma. */
 fs::path patches_folder(const Options &options)
 {
-	return options.patches.empty() ? NOCMA_PATCHES_DIR : fs::path(options.patches);
+	return options.patches.empty() ? own_patches() : fs::path(options.patches);
 }
 
 /* Where scripts/kernel keeps the pristine sources. */

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <system_error>
 
 #include "util/error.hpp"
 
@@ -34,6 +35,18 @@ std::filesystem::path cache_folder()
 	if (home.empty())
 		throw Error("neither NOCMA_CACHE nor HOME is set: where is the cache?");
 	return std::filesystem::path(home) / ".cache" / "ttm-nocma";
+}
+
+std::filesystem::path own_patches()
+{
+	std::error_code missing;
+	const std::filesystem::path program =
+		std::filesystem::read_symlink("/proc/self/exe", missing);
+	const std::filesystem::path installed =
+		program.parent_path().parent_path() / "share/ttm-nocma/patches";
+
+	return std::filesystem::exists(installed / "targets.conf", missing) ? installed
+									    : NOCMA_PATCHES_DIR;
 }
 
 } // namespace nocma

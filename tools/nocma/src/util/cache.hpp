@@ -12,4 +12,10 @@ namespace nocma
  */
 std::filesystem::path cache_folder();
 
+/*
+ * The patches that belong to this nocma: share/ttm-nocma/patches of where it is installed, else
+ * those of the repository that it was built from.
+ */
+std::filesystem::path own_patches();
+
 } // namespace nocma
