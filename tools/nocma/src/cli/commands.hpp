@@ -19,5 +19,6 @@ void add_test(CLI::App &app, ExitCode &result);
 void add_kunit(CLI::App &app, ExitCode &result);
 void add_bench(CLI::App &app, ExitCode &result);
 void add_report(CLI::App &app, ExitCode &result);
+void add_trace(CLI::App &app, ExitCode &result);
 
 } // namespace nocma::cli

@@ -104,4 +104,21 @@ const Target &target_for_version(const std::vector<Target> &targets, std::string
 				     known(targets)));
 }
 
+const Target *served_target(std::string_view release)
+{
+	static const std::vector<Target> targets = parse_targets(built_in_targets, "targets.conf");
+	const std::vector<std::string> parts = split(release, '.');
+
+	if (parts.size() < 2)
+		return nullptr;
+	const std::string minor = parts[1].substr(0, parts[1].find_first_not_of("0123456789"));
+	const std::string version = fmt::format("{}.{}", parts[0], minor);
+
+	for (const Target &target : targets)
+		if (target.ready() &&
+		    std::ranges::find(target.versions, version) != target.versions.end())
+			return &target;
+	return nullptr;
+}
+
 } // namespace nocma::series

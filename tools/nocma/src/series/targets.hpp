@@ -32,4 +32,13 @@ std::vector<Target> load_targets(const std::filesystem::path &patches);
 const Target &find_target(const std::vector<Target> &targets, std::string_view name);
 const Target &target_for_version(const std::vector<Target> &targets, std::string_view version);
 
+/*
+ * The target that serves a running kernel by its release ("6.12.94-amd64"), or nullptr. As
+ * patches/targets.conf was when nocma was built: it has to work where no patches are.
+ */
+const Target *served_target(std::string_view release);
+
+/* The text of patches/targets.conf, built in. */
+extern const std::string_view built_in_targets;
+
 } // namespace nocma::series
