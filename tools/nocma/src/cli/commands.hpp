@@ -20,5 +20,6 @@ void add_kunit(CLI::App &app, ExitCode &result);
 void add_bench(CLI::App &app, ExitCode &result);
 void add_report(CLI::App &app, ExitCode &result);
 void add_trace(CLI::App &app, ExitCode &result);
+void add_doctor(CLI::App &app, ExitCode &result);
 
 } // namespace nocma::cli

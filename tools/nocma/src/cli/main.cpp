@@ -27,6 +27,7 @@ int main(int argc, char **argv)
 		nocma::cli::add_bench(app, result);
 		nocma::cli::add_report(app, result);
 		nocma::cli::add_trace(app, result);
+		nocma::cli::add_doctor(app, result);
 		app.parse(argc, argv);
 	} catch (const CLI::ParseError &error) {
 		/* --help and --version arrive here too, as successes. */

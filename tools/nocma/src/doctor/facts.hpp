@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/config.hpp"
+#include "kernel/cma.hpp"
+
+namespace nocma::doctor
+{
+
+struct KernelVersion {
+	unsigned int major = 0;
+	unsigned int minor = 0;
+	unsigned int patch = 0;
+
+	auto operator<=>(const KernelVersion &) const = default;
+};
+
+/* "6.12.94+deb13-amd64"; nothing without two numbers. */
+std::optional<KernelVersion> parse_version(std::string_view release);
+
+struct Gpu {
+	std::string card; /* "card0" */
+	std::string driver;
+	std::string slot;		      /* PCI address, empty for other buses */
+	std::optional<std::uint32_t> pci_id;  /* vendor << 16 | device */
+	std::optional<unsigned int> dma_bits; /* width of the device's DMA mask */
+	bool in_iommu_group = false;
+	std::string iommu_domain; /* "DMA", "identity", ...; empty if the kernel does not tell */
+};
+
+/* What a machine, or a record of one, says about itself. Nothing is an answer that is not there. */
+struct Facts {
+	std::string release;
+	std::optional<KernelVersion> version;
+	std::string architecture; /* "x86_64", "arm64" as the kernel calls it; empty */
+	std::optional<KernelConfig> config;
+	std::string command_line;
+	bool has_meminfo = false;
+	CmaState cma;
+	/* The kernel knows __GFP_NOCMA: the series is in it. */
+	std::optional<bool> has_flag;
+
+	bool guest = false; /* CPUID says that there is a hypervisor */
+	bool xen_pv = false;
+	bool memory_encryption = false;
+	/* End of the highest I/O resource; without root only what is known to be there. */
+	std::uint64_t highest_address = 0;
+	bool highest_is_certain = false;
+	bool memory_above_4g = false;
+	std::optional<bool> swiotlb;	    /* nothing: debugfs cannot be read */
+	std::optional<bool> force_coherent; /* vmwgfx's parameter */
+
+	bool dmar = false;	 /* VT-d is on for anything */
+	bool huge_pages = false; /* transparent ones, built and offered by the CPU */
+	std::optional<std::uint64_t> shmem_huge_bytes;
+
+	std::vector<Gpu> gpus;
+	bool has_drm_class = false; /* otherwise there may be GPUs that sysfs did not show */
+};
+
+/*
+ * Reads below `root`; "/" is this machine. Needs no privilege: what cannot be read stays open.
+ * Throws UsageError when there is neither proc nor sys.
+ */
+Facts read_facts(const std::filesystem::path &root);
+
+/* A word of the kernel's command line: "cma" -> "64M" of "cma=64M". The last one counts. */
+std::optional<std::string> parameter(std::string_view command_line, std::string_view name);
+
+} // namespace nocma::doctor
