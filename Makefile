@@ -17,6 +17,7 @@ help:
 	@echo 'Single steps:'
 	@echo '  harness    build $(NOCMA)'
 	@echo '  lint       shellcheck, clang-format, clang-tidy, SPDX lines, checkpatch'
+	@echo '  results    measure what Documentation/gpu/ttm-nocma-results.rst states, again'
 	@echo '  install    put nocma, manual pages, completion below PREFIX=$(PREFIX); DESTDIR= works'
 	@echo '  uninstall  remove what install put there'
 	@echo '  clean      remove build/ (the cache with kernels and downloads stays)'
@@ -42,6 +43,13 @@ lint:
 harness:
 	scripts/setup harness
 	scripts/harness
+
+.PHONY: results
+results:
+	scripts/setup demo
+	scripts/harness
+	scripts/kernel build $(TARGET)
+	scripts/results $(TARGET)
 
 .PHONY: install uninstall
 install: harness

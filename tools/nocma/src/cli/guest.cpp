@@ -39,12 +39,12 @@ struct Options {
 	std::string memory = "512M";
 	unsigned int timeout = 180; /* seconds; a TCG guest on a busy machine needs its time */
 	bool dry_run = false;
+	std::string backend = "radeon";
 
 	/* run */
 	Work work = Work::test;
 	TtmVariant variant = TtmVariant::nocma;
 	std::string cma = "256M";
-	std::string backend = "radeon";
 	std::string flavour;		    /* of the kernel, as scripts/kernel takes it */
 	std::optional<bool> vtd;	    /* given: that flavour, and the IOMMU on or off */
 	std::vector<std::string> arguments; /* handed to nocma test or nocma bench */
@@ -295,6 +295,8 @@ void add_common(CLI::App &command, Options &options)
 		->check(size_error)
 		->option_text("SIZE")
 		->capture_default_str();
+	command.add_option("--backend", options.backend, "Driver that nocma test or bench drives")
+		->capture_default_str();
 	command.add_option("ARGUMENT", options.arguments,
 			   "After --: handed to nocma test or nocma bench in the guest");
 	command.add_flag("--dry-run", options.dry_run, "Print what would be started and stop");
@@ -329,8 +331,6 @@ void add_run(CLI::App &app, ExitCode &result)
 			    "nocma: TTM passes the flag; stock: it does not (negative control)")
 		->transform(CLI::CheckedTransformer(variants))
 		->option_text("NAME");
-	command->add_option("--backend", options->backend, "Driver that nocma test or bench drives")
-		->capture_default_str();
 	command->add_option("--vtd", options->vtd,
 			    "Kernel with VT-d (flavour vtd); the IOMMU on, or off to compare with")
 		->transform(CLI::CheckedTransformer(
