@@ -57,12 +57,14 @@ struct vttm_bo {
  * @base: base
  * @vttm: device
  * @zeroed: the pages are to be cleared
+ * @given: how the pages were cached when the pool gave them
  * @ns: time that the pool took to give the pages
  */
 struct vttm_tt {
 	struct ttm_dma_tt base;
 	struct vttm_device *vttm;
 	bool zeroed;
+	enum ttm_caching_state given;
 	u64 ns;
 };
 
@@ -152,7 +154,7 @@ static void vttm_tt_destroy(struct ttm_bo_device *bdev, struct ttm_tt *ttm)
 	kfree(tt);
 }
 
-/* The coherent pool does not clear pages that it kept. */
+/* Neither the coherent pool nor that of huge pages clears what it kept. */
 static void vttm_tt_clear(struct ttm_tt *ttm)
 {
 	unsigned long i;
@@ -185,11 +187,38 @@ static int vttm_tt_populate(struct ttm_bo_device *bdev, struct ttm_tt *ttm,
 		return ret;
 	}
 
-	if (tt->zeroed && !swapped && vttm->config.coherent)
+	tt->given = ttm->caching_state;
+	if (tt->zeroed && !swapped)
 		vttm_tt_clear(ttm);
 	atomic_long_add(ttm->num_pages, &vttm->nr_pages);
 	atomic_long_inc(&vttm->nr_populates);
 	return 0;
+}
+
+static u32 vttm_flags_of(enum ttm_caching_state state)
+{
+	switch (state) {
+	case tt_wc:
+		return TTM_PL_FLAG_WC;
+	case tt_uncached:
+		return TTM_PL_FLAG_UNCACHED;
+	default:
+		return TTM_PL_FLAG_CACHED;
+	}
+}
+
+/*
+ * TTM looks for the pool by how the pages are cached, and swapping out has made
+ * them cached. The pool that gave them would count them as in use for ever.
+ */
+static void vttm_dma_unpopulate(struct vttm_tt *tt)
+{
+	struct ttm_tt *ttm = &tt->base.ttm;
+	enum ttm_caching_state state = ttm->caching_state;
+
+	ttm_tt_set_placement_caching(ttm, vttm_flags_of(tt->given));
+	ttm_dma_unpopulate(&tt->base, tt->vttm->drm.dev);
+	ttm->caching_state = state;
 }
 
 static void vttm_tt_unpopulate(struct ttm_bo_device *bdev, struct ttm_tt *ttm)
@@ -198,7 +227,7 @@ static void vttm_tt_unpopulate(struct ttm_bo_device *bdev, struct ttm_tt *ttm)
 	struct vttm_device *vttm = tt->vttm;
 
 	if (vttm->config.coherent)
-		ttm_dma_unpopulate(&tt->base, vttm->drm.dev);
+		vttm_dma_unpopulate(tt);
 	else
 		ttm_unmap_and_unpopulate_pages(vttm->drm.dev, &tt->base);
 	atomic_long_sub(ttm->num_pages, &vttm->nr_pages);
