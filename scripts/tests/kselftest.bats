@@ -26,7 +26,10 @@ setup_file() {
 		tar -x -C "$KTREE"
 	command -v rsync >/dev/null || export NO_RSYNC="no rsync, which lib.mk installs with"
 	touch "$BATS_FILE_TMPDIR/before"
-	selftests all "$KOUT" >"$BATS_FILE_TMPDIR/build.log" 2>&1
+	selftests all "$KOUT" >"$BATS_FILE_TMPDIR/build.log" 2>&1 || {
+		tail -n 20 "$BATS_FILE_TMPDIR/build.log" >&2
+		return 1
+	}
 }
 
 setup() {
