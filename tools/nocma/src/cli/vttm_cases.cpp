@@ -539,8 +539,9 @@ std::vector<VttmCase> vttm_cases()
 	cases.push_back({"vttm-unprivileged-user", unprivileged_user});
 	cases.push_back({"vttm-drain-needs-an-idle-pool", drain_needs_an_idle_pool});
 	cases.push_back({"vttm-random-ioctls", vttm_fuzz});
-	for (VttmCase &test : vttm_unload_cases())
-		cases.push_back(std::move(test));
+	for (auto *const more : {vttm_unload_cases, vttm_fault_cases})
+		for (VttmCase &test : more())
+			cases.push_back(std::move(test));
 	return cases;
 }
 

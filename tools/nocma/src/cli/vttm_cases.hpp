@@ -31,6 +31,10 @@ void vttm_fuzz(KtapWriter &ktap);
 /* Unloading the module in each state: it is busy, or its devices go cleanly. */
 std::vector<VttmCase> vttm_unload_cases();
 
+/* Objects' and devices' lives with allocations that fail; then what kmemleak says of all cases
+ * before. */
+std::vector<VttmCase> vttm_fault_cases();
+
 /* As read_cma_areas() gives them. */
 using Areas = std::optional<std::vector<CmaArea>>;
 
