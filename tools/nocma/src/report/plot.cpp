@@ -104,7 +104,7 @@ std::vector<std::string> inline_svgs(std::string_view output, const std::vector<
 		erase_between(svg, "<title>", "</title>");
 		erase_between(svg, "<desc>", "</desc>");
 		erase_between(svg, " id=\"", "\"");
-		svg.insert(open.size(), fmt::format(" role=\"img\" aria-label=\"{}\"",
+		svg.insert(open.size(), fmt::format(R"( role="img" aria-label="{}")",
 						    escape_html(figures[svgs.size()].description)));
 		svgs.push_back(std::move(svg));
 	}
