@@ -54,9 +54,11 @@ class Unloaded
 public:
 	Unloaded() : parameters_(read_parameters(module))
 	{
-		if (const int error = unload(); error == EPERM)
+		const int error = unload();
+
+		if (error == EPERM)
 			throw SkipError("a module may not be unloaded: needs CAP_SYS_MODULE");
-		else if (error != 0)
+		if (error != 0)
 			throw SystemError("delete_module", std::string(module), error);
 	}
 	Unloaded(const Unloaded &) = delete;
