@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands.hpp"
 #include "guest/boot.hpp"
@@ -48,6 +49,8 @@ struct Options {
 	std::string flavour;		    /* of the kernel, as scripts/kernel takes it */
 	std::optional<bool> vtd;	    /* given: that flavour, and the IOMMU on or off */
 	std::vector<std::string> arguments; /* handed to nocma test or nocma bench */
+	std::string append;		    /* to the kernel's command line */
+	bool stock_i915 = false;
 
 	/* compare */
 	unsigned int rounds = 2;
@@ -103,10 +106,15 @@ Accelerator choose_accelerator(const Options &options, const guest::KernelBuild 
 	return guest::detect_accelerator(cache_folder(), kernel);
 }
 
-/* What --vtd chooses between is the IOMMU, not the kernel: both boot the one that has VT-d. */
+/*
+ * What --vtd chooses between is the IOMMU, not the kernel: both boot the one that has VT-d. Only
+ * that one has i915, too.
+ */
 std::string flavour_of(const Options &options)
 {
-	return options.flavour.empty() && options.vtd ? "vtd" : options.flavour;
+	const bool wanted = options.vtd || options.backend == "i915";
+
+	return options.flavour.empty() && wanted ? "vtd" : options.flavour;
 }
 
 /* The back-end's driver; vttm's tests want some swap, too, see prepare_command(). */
@@ -114,9 +122,37 @@ std::vector<std::string> modules_of(const std::string &backend)
 {
 	if (backend == "vttm")
 		return {"vttm", "brd"};
+	if (backend == "i915")
+		return {"igdstub", "i915"};
 	return {backend};
 }
 
+/* No display is behind the stub; without KMS i915 does not register at all. */
+std::string parameters_of(const Options &options)
+{
+	std::vector<std::string> parameters;
+
+	if (options.work == Work::kunit)
+		parameters.emplace_back("kunit.enable=1 kunit.autorun=1");
+	else if (options.backend == "i915")
+		parameters.emplace_back("i915.disable_display=1 i915.modeset=1");
+	if (!options.append.empty())
+		parameters.push_back(options.append);
+	return fmt::format("{}", fmt::join(parameters, " "));
+}
+
+/*
+ * What i915 finds wrong with registers that are plain memory: a bit that is cleared by writing a
+ * one to it stays set, and a ring that is told to stop never says that it has.
+ */
+std::vector<std::string> known_warnings_of(const std::string &backend)
+{
+	if (backend == "i915")
+		return {"gen3_assert_iir_is_zero", "ring_release"};
+	return {};
+}
+
+/* Shell that is run before nocma. */
 std::string prepare_command(const std::string &backend)
 {
 	if (backend == "vttm")
@@ -157,10 +193,13 @@ Boot make_boot(const Options &options, Work work, TtmVariant variant, const std:
 	boot.machine = {.memory = options.memory,
 			.cma = cma,
 			.accelerator = choose_accelerator(options, boot.kernel),
-			.vtd = options.vtd.value_or(false)};
+			.parameters = parameters_of(options),
+			.vtd = options.vtd.value_or(false),
+			.ivshmem = options.backend == "i915"};
 	boot.job = make_job(work, options, label);
-	if (work == Work::kunit)
-		boot.machine.parameters = "kunit.enable=1 kunit.autorun=1";
+	boot.known_warnings = known_warnings_of(options.backend);
+	if (options.stock_i915)
+		boot.job.replacements = {boot.kernel.stock_i915()};
 	boot.logs = cache_folder() / "log" / fmt::format("{}-{}", boot.kernel.name(), label);
 	boot.timeout = std::chrono::seconds(options.timeout);
 	return boot;
@@ -336,6 +375,13 @@ void add_run(CLI::App &app, ExitCode &result)
 		->transform(CLI::CheckedTransformer(
 			std::map<std::string, bool>{{"on", true}, {"off", false}}))
 		->option_text("on|off");
+	command->add_option("--i915", options->stock_i915,
+			    "nocma: i915 with the series; stock: without (negative control)")
+		->transform(CLI::CheckedTransformer(
+			std::map<std::string, bool>{{"nocma", false}, {"stock", true}}))
+		->option_text("NAME");
+	command->add_option("--append", options->append, "More of the kernel's command line")
+		->option_text("TEXT");
 	command->add_option("--flavour", options->flavour,
 			    "Kernel that scripts/kernel build TARGET --flavour NAME built")
 		->option_text("NAME");

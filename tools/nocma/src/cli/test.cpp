@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/i915_cases.hpp"
 #include "cli/vttm_cases.hpp"
 #include "drm/populate.hpp"
 #include "kernel/cma.hpp"
@@ -256,8 +257,19 @@ void contents_zeroed_and_kept(Context &context)
 	}
 }
 
+/* Cases of a single back-end: they need nothing of what others share. */
+template <typename BackendCase> void append(std::vector<Case> &cases, std::vector<BackendCase> more)
+{
+	for (BackendCase &test : more)
+		cases.push_back(
+			{std::move(test.name), [run = std::move(test.run)](Context &context) {
+				 context.close();
+				 run(context.ktap());
+			 }});
+}
+
 /* Names are an interface: CI systems know tests by them. */
-std::vector<Case> all_cases(const std::string &backend)
+std::vector<Case> cases_of_ttm()
 {
 	struct Size {
 		const char *name;
@@ -279,13 +291,20 @@ std::vector<Case> all_cases(const std::string &backend)
 					 populate_takes_no_cma(context, bytes);
 				 }});
 	cases.push_back({"contents-zeroed-and-kept", contents_zeroed_and_kept});
+	return cases;
+}
+
+std::vector<Case> all_cases(const std::string &backend)
+{
+	std::vector<Case> cases;
+
+	if (backend == "i915") {
+		append(cases, i915_cases());
+		return cases;
+	}
+	cases = cases_of_ttm();
 	if (backend == "vttm")
-		for (VttmCase &test : vttm_cases())
-			cases.push_back({std::move(test.name),
-					 [run = std::move(test.run)](Context &context) {
-						 context.close();
-						 run(context.ktap());
-					 }});
+		append(cases, vttm_cases());
 	return cases;
 }
 
@@ -337,10 +356,13 @@ ExitCode test(const Options &options)
 void add_test(CLI::App &app, ExitCode &result)
 {
 	auto options = std::make_shared<Options>();
-	CLI::App *const command = app.add_subcommand(
-		"test", "Drive a TTM device and count its allocations from CMA; prints KTAP");
+	CLI::App *const command =
+		app.add_subcommand("test", "Drive a TTM device and count its allocations from CMA, "
+					   "or i915 and its huge pages; "
+					   "prints KTAP");
 
-	command->add_option("--backend", options->backend, "Driver of the device (radeon, vttm)");
+	command->add_option("--backend", options->backend,
+			    "Driver of the device (radeon, vttm, i915)");
 	command->add_option("--filter", options->filter, "Run the tests whose names match GLOB")
 		->type_name("GLOB");
 	command->add_flag("--list", options->list, "Print the names of the tests and exit");

@@ -51,7 +51,8 @@ Outcome boot_guest(const Boot &boot, const std::function<void(const std::string 
 				     .machine = boot.machine,
 				     .logs = boot.logs,
 				     .timeout = boot.timeout,
-				     .on_verdict = on_verdict});
+				     .on_verdict = on_verdict,
+				     .known_warnings = boot.known_warnings});
 	if (!outcome.sound() || (outcome.status != 0 && !outcome.explained))
 		report_trouble(boot, outcome);
 	return outcome;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "guest/initramfs.hpp"
 #include "guest/kernel_build.hpp"
@@ -21,6 +22,7 @@ struct Boot {
 	Job job;
 	std::filesystem::path logs; /* created; console.log, verdict.log, data.log */
 	std::chrono::seconds timeout{};
+	std::vector<std::string> known_warnings; /* as in GuestRun */
 };
 
 /* What `boot` would start, as lines for a person; the command is as a shell would take it. */

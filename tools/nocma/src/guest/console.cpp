@@ -98,11 +98,19 @@ void Console::line(const std::string &text)
 {
 	if (!fatal_ && contains_any(text, fatal_marks))
 		fatal_ = text;
-	if (starts_with_any(message(text), warning_marks))
+	if (starts_with_any(message(text), warning_marks) && !is_known(text))
 		warnings_.push_back(text);
 	tail_.push_back(text);
 	if (tail_.size() > tail_lines)
 		tail_.pop_front();
+}
+
+/* "WARNING: CPU: 0 PID: 1 at function+0x56/0xb0 [module]"; older kernels name the file first. */
+bool Console::is_known(const std::string &text) const
+{
+	return std::any_of(known_.begin(), known_.end(), [&text](const std::string &function) {
+		return text.find(" " + function + "+0x") != std::string::npos;
+	});
 }
 
 std::string Console::tail() const

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace nocma::guest
@@ -32,6 +33,11 @@ public:
 	/* Lines shown when a guest ends badly. */
 	static constexpr std::size_t tail_lines = 30;
 
+	Console() = default;
+
+	/* Warnings by these functions are known and left out. */
+	explicit Console(std::vector<std::string> known) : known_(std::move(known)) {}
+
 	void feed(std::string_view text);
 
 	/* The first line that says the kernel cannot go on (panic, oops, lockup), if any. */
@@ -48,7 +54,9 @@ public:
 
 private:
 	void line(const std::string &text);
+	[[nodiscard]] bool is_known(const std::string &text) const;
 
+	std::vector<std::string> known_;
 	LineReader reader_;
 	std::deque<std::string> tail_;
 	std::optional<std::string> fatal_;

@@ -43,13 +43,16 @@ void install(const fs::path &from, const fs::path &to)
 	fs::copy_file(from, to, fs::copy_options::overwrite_existing);
 }
 
-/* Where the kernel's own ttm.ko lies among the modules. */
-fs::path find_ttm(const fs::path &modules)
+/* Puts a module in the place of the kernel's own of that name. */
+void replace_module(const fs::path &modules, const fs::path &file)
 {
 	for (const fs::directory_entry &entry : fs::recursive_directory_iterator(modules))
-		if (entry.path().filename() == "ttm.ko")
-			return entry.path();
-	throw Error(fmt::format("{}: has no ttm.ko: CONFIG_DRM_TTM has to be m", modules.native()));
+		if (entry.path().filename() == file.filename()) {
+			install(file, entry.path());
+			return;
+		}
+	throw Error(fmt::format("{}: has no {}: it has to be a module", modules.native(),
+				file.filename().native()));
 }
 
 /* Sorted, so that the same parts give the same archive. */
@@ -98,7 +101,9 @@ void make_initramfs(const fs::path &file, const KernelBuild &kernel, TtmVariant 
 	fs::create_directories(modules);
 	fs::copy(kernel.modules(), modules,
 		 fs::copy_options::recursive | fs::copy_options::skip_symlinks);
-	install(kernel.ttm(variant), find_ttm(modules));
+	replace_module(modules, kernel.ttm(variant));
+	for (const fs::path &replacement : job.replacements)
+		replace_module(modules, replacement);
 	install(busybox(), root / "bin" / "busybox");
 	install_self(root / "bin" / "nocma");
 	write_program(root / "init", init_script);

@@ -17,7 +17,8 @@ struct Job {
 	std::vector<std::string> modules; /* loaded in this order, with what they need */
 	std::string prepare; /* a line of shell before it, without which it is not run */
 	std::vector<std::string> argv;
-	JobOutput output = JobOutput::verdict; /* where its standard output goes */
+	JobOutput output = JobOutput::verdict;		 /* where its standard output goes */
+	std::vector<std::filesystem::path> replacements; /* for modules of the same name */
 };
 
 /*

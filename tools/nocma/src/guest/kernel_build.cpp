@@ -21,6 +21,17 @@ fs::path KernelBuild::ttm(TtmVariant variant) const
 	return folder / "ttm" / name_of(variant) / "ttm.ko";
 }
 
+fs::path KernelBuild::stock_i915() const
+{
+	fs::path file = folder / "i915" / "stock" / "i915.ko";
+
+	if (!fs::exists(file))
+		throw Error(fmt::format("{}: no {}: only a kernel whose i915 the series change has "
+					"two of them",
+					name(), file.native()));
+	return file;
+}
+
 KernelBuild find_kernel_build(const fs::path &cache, const std::string &target,
 			      const std::string &flavour)
 {

@@ -29,6 +29,9 @@ struct KernelBuild {
 		return folder / "lib" / "modules" / release;
 	}
 	[[nodiscard]] std::filesystem::path ttm(TtmVariant variant) const;
+
+	/* i915.ko as the base kernel has it. Throws Error where the series do not change it. */
+	[[nodiscard]] std::filesystem::path stock_i915() const;
 };
 
 /* Throws Error, naming the command that builds it, when it is not there or not whole. */

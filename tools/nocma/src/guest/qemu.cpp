@@ -50,7 +50,8 @@ bool boots_under_kvm(const KernelBuild &kernel)
 					   .machine = {.accelerator = Accelerator::kvm},
 					   .logs = folder.path(),
 					   .timeout = probe_limit,
-					   .on_verdict = {}});
+					   .on_verdict = {},
+					   .known_warnings = {}});
 
 	/* No root file system: the panic is the proof that the kernel ran. */
 	return outcome.console.fatal().has_value();
@@ -149,8 +150,15 @@ std::vector<std::string> qemu_command(const std::string &program, const KernelBu
 	/* First, for only the devices after it are translated. */
 	if (machine.vtd)
 		command.insert(command.end(), {"-device", "intel-iommu,intremap=off"});
-	/* pci-testdev is a function that no driver wants, for vttm to be bound to. */
-	command.insert(command.end(), {"-device", "ati-vga,model=rv100", "-device", "pci-testdev"});
+	/* Its place and its size are those that igdstub asks for. */
+	if (machine.ivshmem)
+		command.insert(command.end(),
+			       {"-object", "memory-backend-ram,size=16M,id=registers", "-device",
+				"ivshmem-plain,memdev=registers,addr=2.0"});
+	else
+		command.insert(command.end(), {"-device", "ati-vga,model=rv100"});
+	/* A function that no driver wants, for vttm to be bound to. */
+	command.insert(command.end(), {"-device", "pci-testdev"});
 	for (const int port : {ports.console, ports.verdict, ports.data}) {
 		command.emplace_back("-serial");
 		command.push_back(fmt::format("file:/dev/fd/{}", port));

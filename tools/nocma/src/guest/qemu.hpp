@@ -22,6 +22,7 @@ struct Machine {
 	Accelerator accelerator = Accelerator::tcg;
 	std::string parameters; /* more of the kernel's command line */
 	bool vtd = false;	/* an Intel IOMMU, for which the kernel needs ACPI */
+	bool ivshmem = false;	/* what igdstub makes an Intel GPU of, instead of a radeon */
 };
 
 /* Descriptors that QEMU writes the guest's three serial ports to. */

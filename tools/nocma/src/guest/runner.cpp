@@ -105,6 +105,7 @@ public:
 			 .stderr_fd = console_.write_end(),
 			 .keep = {console_.write_end(), verdict_.write_end(), data_.write_end()}})
 	{
+		outcome_.console = Console(run.known_warnings);
 		for (Port *port : {&console_, &verdict_, &data_})
 			port->started();
 	}

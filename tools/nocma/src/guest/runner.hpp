@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "guest/console.hpp"
 #include "guest/kernel_build.hpp"
@@ -21,6 +22,7 @@ struct GuestRun {
 	std::filesystem::path logs; /* existing folder for console.log, verdict.log, data.log */
 	std::chrono::seconds timeout;
 	std::function<void(const std::string &line)> on_verdict; /* each line as it arrives */
+	std::vector<std::string> known_warnings; /* functions whose warnings are expected */
 };
 
 struct Outcome {

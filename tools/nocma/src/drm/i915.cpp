@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "drm/i915.hpp"
+
+#include <cerrno>
+
+#include <sys/mman.h>
+
+#include <i915_drm.h>
+#include <xf86drm.h>
+
+#include "util/error.hpp"
+
+namespace nocma
+{
+
+namespace
+{
+
+void close_handle(int device, std::uint32_t handle) noexcept
+{
+	drm_gem_close request{};
+
+	request.handle = handle;
+	drmIoctl(device, DRM_IOCTL_GEM_CLOSE, &request);
+}
+
+std::span<std::byte> map_file(const DrmDevice &device, std::uint32_t handle, std::uint64_t bytes)
+{
+	drm_i915_gem_mmap request{};
+
+	request.handle = handle;
+	request.size = bytes;
+	if (drmIoctl(device.fd(), DRM_IOCTL_I915_GEM_MMAP, &request) != 0) {
+		if (errno == EOPNOTSUPP || errno == ENODEV)
+			throw SkipError("no I915_GEM_MMAP: the kernel has it for no GPU like this");
+		throw SystemError("I915_GEM_MMAP", device.path().native(), errno);
+	}
+	/* The kernel maps it and returns the address as a number. */
+	// NOLINTNEXTLINE(performance-no-int-to-ptr)
+	return {reinterpret_cast<std::byte *>(request.addr_ptr), bytes};
+}
+
+} // namespace
+
+std::uint32_t I915Backend::create(const DrmDevice &device, std::uint64_t bytes) const
+{
+	drm_i915_gem_create request{};
+
+	request.size = bytes;
+	if (drmIoctl(device.fd(), DRM_IOCTL_I915_GEM_CREATE, &request) != 0)
+		throw SystemError("I915_GEM_CREATE", device.path().native(), errno);
+	return request.handle;
+}
+
+std::uint64_t I915Backend::map_offset(const DrmDevice &device, std::uint32_t handle,
+				      std::uint64_t /*bytes*/) const
+{
+	drm_i915_gem_mmap_offset request{};
+
+	request.handle = handle;
+	request.flags = I915_MMAP_OFFSET_WB;
+	if (drmIoctl(device.fd(), DRM_IOCTL_I915_GEM_MMAP_OFFSET, &request) != 0)
+		throw SystemError("I915_GEM_MMAP_OFFSET", device.path().native(), errno);
+	return request.offset;
+}
+
+I915FileMapping::I915FileMapping(const DrmDevice &device, std::uint64_t bytes)
+	: device_(device.fd()), handle_(I915Backend().create(device, bytes))
+{
+	try {
+		mapping_ = map_file(device, handle_, bytes);
+	} catch (...) {
+		close_handle(device_, handle_);
+		throw;
+	}
+}
+
+I915FileMapping::~I915FileMapping()
+{
+	::munmap(mapping_.data(), mapping_.size());
+	close_handle(device_, handle_);
+}
+
+} // namespace nocma

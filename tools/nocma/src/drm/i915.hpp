@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "drm/backend.hpp"
+#include "drm/device.hpp"
+
+namespace nocma
+{
+
+/* Objects in system memory; they live in i915's tmpfs, not in TTM's pool. */
+class I915Backend : public Backend
+{
+public:
+	[[nodiscard]] std::string_view driver() const override { return "i915"; }
+	[[nodiscard]] std::uint32_t create(const DrmDevice &device,
+					   std::uint64_t bytes) const override;
+
+	/* GEM_MMAP_OFFSET, write-back. */
+	[[nodiscard]] std::uint64_t map_offset(const DrmDevice &device, std::uint32_t handle,
+					       std::uint64_t bytes) const override;
+};
+
+/*
+ * An object mapped by GEM_MMAP: the file in tmpfs itself, whose pages come one fault after the
+ * other, and of huge pages if it has some. The device must outlive it.
+ */
+class I915FileMapping
+{
+public:
+	/* Throws SystemError; SkipError where the kernel has no such call for this GPU. */
+	I915FileMapping(const DrmDevice &device, std::uint64_t bytes);
+	I915FileMapping(const I915FileMapping &) = delete;
+	I915FileMapping &operator=(const I915FileMapping &) = delete;
+	I915FileMapping(I915FileMapping &&) = delete;
+	I915FileMapping &operator=(I915FileMapping &&) = delete;
+	~I915FileMapping();
+
+	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return mapping_; }
+
+private:
+	int device_;
+	std::uint32_t handle_;
+	std::span<std::byte> mapping_;
+};
+
+} // namespace nocma
