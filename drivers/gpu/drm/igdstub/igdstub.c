@@ -264,7 +264,7 @@ static void restore_real(void)
 		if (dev->resource[bar].flags && !dev->resource[bar].parent)
 			pci_claim_resource(dev, bar);
 	if (assign_bars(dev))
-		pci_warn(dev, "no room for a BAR that was there before\n");
+		pr_warn("%s: no room for a BAR that was there before\n", pci_name(dev));
 	pci_bus_add_device(dev);
 }
 
@@ -288,8 +288,8 @@ static int __init add_stub(void)
 		return -ENODEV;
 	err = assign_bars(dev);
 	if (err) {
-		pci_err(dev, "no room for %d MiB of registers and aperture below the root bus\n",
-			(REGISTERS_SIZE + APERTURE_SIZE) / SZ_1M);
+		pr_err("%s: no room for %d MiB of registers and aperture below the root bus\n",
+		       pci_name(dev), (REGISTERS_SIZE + APERTURE_SIZE) / SZ_1M);
 		pci_stop_and_remove_bus_device(dev);
 		return err;
 	}
@@ -341,24 +341,24 @@ static int __init check_real(struct pci_dev *real)
 		return -ENODEV;
 	}
 	if (real->class >> 16 == PCI_BASE_CLASS_DISPLAY) {
-		pci_err(real, "a real display controller, %04x:%04x, is in the slot\n",
-			real->vendor, real->device);
+		pr_err("%s: a real display controller, %04x:%04x, is in the slot\n",
+		       pci_name(real), real->vendor, real->device);
 		return -EBUSY;
 	}
 	if (real->vendor != IVSHMEM_VENDOR || real->device != IVSHMEM_DEVICE ||
 	    real->multifunction) {
-		pci_err(real, "%04x:%04x is not ivshmem-plain (%04x:%04x)\n",
-			real->vendor, real->device, IVSHMEM_VENDOR, IVSHMEM_DEVICE);
+		pr_err("%s: %04x:%04x is not ivshmem-plain (%04x:%04x)\n",
+		       pci_name(real), real->vendor, real->device, IVSHMEM_VENDOR, IVSHMEM_DEVICE);
 		return -ENODEV;
 	}
 	if (pci_resource_len(real, IVSHMEM_MEMORY) != REGISTERS_SIZE ||
 	    !(pci_resource_flags(real, IVSHMEM_MEMORY) & IORESOURCE_MEM_64)) {
-		pci_err(real, "its memory is not one 64-bit BAR of %d MiB\n",
-			REGISTERS_SIZE / SZ_1M);
+		pr_err("%s: its memory is not one 64-bit BAR of %d MiB\n",
+		       pci_name(real), REGISTERS_SIZE / SZ_1M);
 		return -ENODEV;
 	}
 	if (real->driver) {
-		pci_err(real, "the driver %s is bound to it\n", real->driver->name);
+		pr_err("%s: the driver %s is bound to it\n", pci_name(real), real->driver->name);
 		return -EBUSY;
 	}
 	return 0;
