@@ -20,7 +20,6 @@ struct KernelVersion {
 	unsigned int minor = 0;
 	unsigned int patch = 0;
 
-	// NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes it for a comparison with 0
 	auto operator<=>(const KernelVersion &) const = default;
 };
 

@@ -13,7 +13,6 @@ struct KernelVersion {
 	unsigned int major = 0;
 	unsigned int minor = 0;
 
-	// NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes it for a comparison with 0
 	auto operator<=>(const KernelVersion &) const = default;
 };
 
