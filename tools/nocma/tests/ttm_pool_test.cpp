@@ -23,6 +23,46 @@ TEST(TtmPool, TotalOfTheTable)
 	EXPECT_THROW(parse_pool_total("total\t: many of 3\n"), Error);
 }
 
+TEST(TtmPool, TotalOfAllNodes)
+{
+	EXPECT_EQ(parse_pool_total("total node0\t:        3 of       16\n"
+				   "total node1\t:        4 of       16\n"),
+		  7U);
+}
+
+TEST(TtmPool, PagesKeptBeforeTheNewPool)
+{
+	EXPECT_EQ(parse_old_pools("No pool allocator running.\n"), 0U);
+	EXPECT_EQ(
+		parse_old_pools(
+			"         pool      refills   pages freed    inuse available     name\n"
+			"           wc            5            12       20        3 radeon "
+			"0000:00:02.0\n"
+			"    wc dma 32            0            12        0        0 radeon "
+			"0000:00:02.0\n"
+			"  cached huge            2             1        1        4 vttm vttm0\n"),
+		7U);
+	EXPECT_EQ(parse_old_pools("   pool      refills   pages freed     size\n"
+				  "     wc            4             0       64\n"
+				  " wc dma            1             0        8\n"),
+		  72U);
+}
+
+TEST(TtmPool, BeforeTheNewPoolTheDriverHasTheTable)
+{
+	const TempDir debugfs("nocma-pool-test");
+	const TempDir proc("nocma-pool-test");
+
+	std::filesystem::create_directories(debugfs.path() / "dri/0");
+	std::filesystem::create_directories(proc.path() / "sys/vm");
+	std::ofstream(debugfs.path() / "dri/0/ttm_dma_page_pool") << "cached 1 2 3 5 radeon x\n";
+	std::ofstream(proc.path() / "sys/vm/drop_caches") << "0\n";
+	const ColdPool pool(debugfs.path(), proc.path());
+	EXPECT_EQ(pool.pages(), 5U);
+	EXPECT_THROW(pool.drain(), Error);
+	EXPECT_TRUE(read_file(proc.path() / "sys/vm/drop_caches").starts_with("2"));
+}
+
 TEST(TtmPool, WithoutATableTheTestIsSkipped)
 {
 	const TempDir debugfs("nocma-pool-test");

@@ -225,7 +225,9 @@ public:
 
 		add_probes(Traced::ttm, ttm_function_);
 		add_probes(Traced::cma, "cma_alloc");
-		add_if_there(kallsyms, Traced::dma, {"dma_alloc_attrs"});
+		/* An inline function before v5.0, over what x86 then allocates with. */
+		add_if_there(kallsyms, Traced::dma,
+			     {"dma_alloc_attrs", "dma_generic_alloc_coherent"});
 		add_if_there(kallsyms, Traced::compaction, {"try_to_compact_pages"});
 		add_if_there(kallsyms, Traced::reclaim, {"try_to_free_pages"});
 		has_own_ = add_if_there(kallsyms, Traced::own,
@@ -243,7 +245,8 @@ public:
 	void trace_dma(bool on)
 	{
 		if (!detailed_.contains(Traced::dma))
-			throw SkipError("/proc/kallsyms: no dma_alloc_attrs to probe");
+			throw SkipError("/proc/kallsyms: neither dma_alloc_attrs nor "
+					"dma_generic_alloc_coherent");
 		enable(Traced::dma, on);
 	}
 
