@@ -13,7 +13,7 @@ help:
 	@echo '  demo       build a patched $(TARGET) kernel, boot it with TTM passing __GFP_NOCMA'
 	@echo '             and not passing it, compare; 9 minutes on two cores, repeated 2'
 	@echo '  check      lint, unit tests, script tests, series, guest: all that fits CI'
-	@echo '  check-all  the same for every kernel and configuration'
+	@echo '  check-all  the same for every kernel and configuration; TREE= the source of v4.15'
 	@echo 'Single steps:'
 	@echo '  harness    build $(NOCMA)'
 	@echo '  lint       shellcheck, clang-format, clang-tidy, SPDX lines, checkpatch'
@@ -32,7 +32,7 @@ demo:
 .PHONY: check check-all
 check check-all:
 	scripts/setup $@
-	+scripts/check $(if $(filter check-all,$@),--all)
+	+scripts/check $(if $(filter check-all,$@),--all $(if $(TREE),--tree '$(TREE)'))
 
 .PHONY: lint
 lint:
