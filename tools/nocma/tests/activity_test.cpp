@@ -97,6 +97,11 @@ TEST(Populate, ColdPoolThroughTheDmaApi)
 	EXPECT_EQ(pages_from(pair_hits(populate_hits()), (4 << 20) + 4096), PagesFrom::dma_api);
 }
 
+TEST(Populate, MoreThanAskedForIsColdToo)
+{
+	EXPECT_EQ(pages_from(pair_hits(populate_hits()), 4 << 20), PagesFrom::dma_api);
+}
+
 TEST(Populate, PartFromThePoolIsNotCold)
 {
 	EXPECT_EQ(pages_from(pair_hits(populate_hits()), 8 << 20), PagesFrom::mixed);
