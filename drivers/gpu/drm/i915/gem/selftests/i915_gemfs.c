@@ -7,7 +7,7 @@
 #include <linux/pagemap.h>
 #include <linux/sizes.h>
 
-#include "i915_gemfs.h"
+#include "gem/i915_gemfs.h"
 #include "i915_selftest.h"
 
 #include "selftests/mock_gem_device.h"
