@@ -20,7 +20,8 @@ struct Boot {
 	TtmVariant variant = TtmVariant::nocma;
 	Machine machine;
 	Job job;
-	std::filesystem::path logs; /* created; console.log, verdict.log, data.log */
+	/* Created; console.log, verdict.log, data.log. With -2, -3, ... while others run there. */
+	std::filesystem::path logs;
 	std::chrono::seconds timeout{};
 	std::vector<std::string> known_warnings; /* as in GuestRun */
 };

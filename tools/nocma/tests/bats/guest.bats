@@ -61,6 +61,23 @@ guest() {
 	[[ "$output" == *"logs: $NOCMA_CACHE/log/v6.12-nocma"* ]]
 }
 
+@test "guest: two at a time each have their logs" {
+	FAKE_GUEST=hang FAKE_PID=$BATS_TEST_TMPDIR/pid \
+		"$NOCMA" guest run v6.12 --accel tcg --timeout 60 >/dev/null 2>&1 3>&- &
+	local first=$!
+
+	wait_for_file "$BATS_TEST_TMPDIR/pid"
+	FAKE_GUEST=panic run -1 guest
+	[[ "$output" == *"logs: $NOCMA_CACHE/log/v6.12-nocma-2"* ]]
+	kill "$first"
+	wait "$first" || true
+	grep -q 'the last thing it said' "$NOCMA_CACHE/log/v6.12-nocma/console.log"
+	run -1 grep -q panic "$NOCMA_CACHE/log/v6.12-nocma/console.log"
+	# Free again.
+	FAKE_GUEST=panic run -1 guest
+	[[ "$output" == *"logs: $NOCMA_CACHE/log/v6.12-nocma"$'\n'* ]]
+}
+
 @test "guest: a panic is told at once" {
 	FAKE_GUEST=panic run -1 guest --timeout 60
 	[[ "$output" == *'its kernel died: '*'Kernel panic - not syncing'* ]]
