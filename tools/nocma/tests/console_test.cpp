@@ -101,13 +101,45 @@ TEST(Console, CountsWarnings)
 	EXPECT_FALSE(console.fatal());
 }
 
+/* What a debug kernel says, by what looked. */
+class DebugKernelReport : public testing::TestWithParam<const char *>
+{
+};
+
+TEST_P(DebugKernelReport, IsHeard)
+{
+	const Console console = heard(fmt::format("{}\n", GetParam()));
+
+	EXPECT_TRUE(console.fatal() || console.warnings().size() == 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+	Kernels, DebugKernelReport,
+	testing::Values(
+		"[  126.530009] Oops: general protection fault, probably for non-canonical address "
+		"0xdffffc0000000006: 0000 [#1] SMP KASAN",
+		"[    1.000000] BUG: KASAN: slab-use-after-free in vttm_tt_unpopulate+0x1/0x2 "
+		"[vttm]",
+		"[    1.000000] WARNING: possible circular locking dependency detected",
+		"[    1.000000] WARNING: inconsistent lock state",
+		"[    1.000000] BUG: sleeping function called from invalid context at "
+		"mm/page_alloc.c:1",
+		"[    1.000000] BUG kmalloc-64 (Not tainted): Poison overwritten",
+		"[    1.000000] INFO: lockdep is turned off.",
+		"[    1.000000] INFO: trying to register non-static key.",
+		"[    1.000000] DMA-API: debugging out of memory - disabling",
+		"[    1.000000] kmemleak: Kernel memory leak detector disabled",
+		"[    3.862689] WARNING: CPU: 0 PID: 28 at check_unmap+0x1425/0x22f0"));
+
 TEST(Console, TakesOrdinaryTalkForNoFault)
 {
 	const Console console =
 		heard("[    0.000000] Spectre V2 : WARNING: this CPU is old\n"
 		      "[    0.000000] Command line: panic=-1\n"
 		      "[    2.000000] [drm] Initialized radeon 2.50.0 for 0000:00:01.0 on minor 0\n"
-		      "[    2.000000] radeon 0000:00:01.0: failed initializing CP (-22).\n");
+		      "[    2.000000] radeon 0000:00:01.0: failed initializing CP (-22).\n"
+		      "[    2.000000] DMA-API: debugging enabled by kernel config\n"
+		      "[    3.236057] kmemleak: Kernel memory leak detector initialized\n");
 
 	EXPECT_THAT(console.warnings(), IsEmpty());
 	EXPECT_FALSE(console.fatal());

@@ -31,8 +31,18 @@ constexpr std::array<std::string_view, 11> fatal_marks = {
 /*
  * kernel/panic.c ("WARNING: CPU: 0 PID: 1 at" up to 6.18, "WARNING: file.c:1 at" since), lockdep,
  * UBSAN. Only where a message begins: "Spectre V2 : WARNING: ..." speaks of the host's CPU.
+ * Then SLUB, and the words with which a debug kernel stops watching: what it does not see any more
+ * must not pass for good.
  */
-constexpr std::array<std::string_view, 2> warning_marks = {"WARNING: ", "UBSAN: "};
+constexpr std::array<std::string_view, 7> warning_marks = {
+	"WARNING: ",
+	"UBSAN: ",
+	"BUG ",
+	"INFO: lockdep is turned off",
+	"INFO: trying to register non-static key",
+	"DMA-API: debugging out of memory",
+	"kmemleak: Kernel memory leak detector disabled",
+};
 
 /* Longer lines are cut when shown; the log has them whole. */
 constexpr std::size_t shown_length = 300;
