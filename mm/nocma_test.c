@@ -532,6 +532,9 @@ static struct nocma_buf nocma_dma_alloc(const struct nocma_api *api,
 	struct nocma_buf buf = { .size = PAGE_SIZE << order };
 
 	api->alloc(dev, &buf, GFP_KERNEL | __GFP_NOWARN | gfp);
+	/* DMA_API_DEBUG of 5.10 takes two of the ways for mappings, which are to be checked. */
+	if (buf.vaddr)
+		WARN_ON(dma_mapping_error(dev, buf.dma));
 	return buf;
 }
 
