@@ -17,9 +17,11 @@
 #include "cli/commands.hpp"
 #include "cli/i915_cases.hpp"
 #include "cli/vttm_cases.hpp"
+#include "doctor/config.hpp"
 #include "drm/populate.hpp"
 #include "kernel/cma.hpp"
 #include "kernel/counters.hpp"
+#include "kernel/machine.hpp"
 #include "kernel/pagemap.hpp"
 #include "report/ktap.hpp"
 #include "util/file.hpp"
@@ -149,12 +151,25 @@ Balance take_balance(const ColdPool &pool)
 }
 
 /*
+ * Bytes of free memory that may be missing. KASAN keeps what was freed in a quarantine of at most
+ * 1/32 of the memory (QUARANTINE_FRACTION in mm/kasan/quarantine.c).
+ */
+std::uint64_t memory_slack()
+{
+	constexpr std::uint64_t usual = 2 << 20;
+	const Machine machine = read_machine();
+	const auto config = doctor::read_config("/", machine.kernel_release);
+
+	return usual + (config && config->has("CONFIG_KASAN") ? machine.memory_bytes / 32 : 0);
+}
+
+/*
  * What is missing after a case, or nothing. Pages that an area has handed out are counted
  * exactly; free memory also moves by what this very process and the kernel allocate meanwhile.
  */
 std::optional<std::string> imbalance(const Balance &before, const Balance &after)
 {
-	constexpr std::uint64_t slack = 2 << 20;
+	const std::uint64_t slack = memory_slack();
 
 	for (std::size_t i = 0; i < before.areas.size() && i < after.areas.size(); i++)
 		if (before.areas[i].used != after.areas[i].used)
