@@ -163,12 +163,26 @@ static void vttm_tt_clear(struct ttm_tt *ttm)
 		clear_highpage(ttm->pages[i]);
 }
 
+/*
+ * When there is no memory for a new pool of small pages, TTM forgets the huge
+ * pages that it has already taken for the object.
+ */
+static int vttm_dma_populate(struct vttm_tt *tt, struct ttm_operation_ctx *ctx)
+{
+	struct device *dev = tt->vttm->drm.dev;
+	int ret;
+
+	ret = ttm_dma_populate(&tt->base, dev, ctx);
+	if (ret && !list_empty(&tt->base.pages_list))
+		ttm_dma_unpopulate(&tt->base, dev);
+	return ret;
+}
+
 static int vttm_tt_populate(struct ttm_bo_device *bdev, struct ttm_tt *ttm,
 			    struct ttm_operation_ctx *ctx)
 {
 	struct vttm_tt *tt = to_vttm_tt(ttm);
 	struct vttm_device *vttm = tt->vttm;
-	struct device *dev = vttm->drm.dev;
 	bool swapped = ttm->page_flags & TTM_PAGE_FLAG_SWAPPED;
 	u64 start;
 	int ret;
@@ -178,9 +192,9 @@ static int vttm_tt_populate(struct ttm_bo_device *bdev, struct ttm_tt *ttm,
 
 	start = ktime_get_ns();
 	if (vttm->config.coherent)
-		ret = ttm_dma_populate(&tt->base, dev, ctx);
+		ret = vttm_dma_populate(tt, ctx);
 	else
-		ret = ttm_populate_and_map_pages(dev, &tt->base, ctx);
+		ret = ttm_populate_and_map_pages(vttm->drm.dev, &tt->base, ctx);
 	tt->ns = ktime_get_ns() - start;
 	if (ret) {
 		vttm_populate_end(vttm);
