@@ -30,6 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr unsigned int rounds = 300;
 constexpr std::uint64_t tt_mib = 8;
+constexpr int most_faults = 1000000;
 
 /* What a call that found no memory, or could not map it, may say by the ioctls' header. */
 constexpr std::array<int, 2> documented = {ENOMEM, EFAULT};
@@ -43,7 +44,8 @@ class FaultInjection
 public:
 	/* Throws SkipError when the kernel has no such capability. */
 	FaultInjection(const fs::path &capability, unsigned int percent)
-		: marker_(::open("/proc/self/make-it-fail", O_RDWR | O_CLOEXEC))
+		: times_(capability / "times"),
+		  marker_(::open("/proc/self/make-it-fail", O_RDWR | O_CLOEXEC))
 	{
 		if (!marker_ || !try_read_file(capability / "probability"))
 			throw SkipError(fmt::format("no {}: needs CONFIG_FAULT_INJECTION_DEBUG_FS",
@@ -51,7 +53,7 @@ public:
 		set(capability / "task-filter", "Y");
 		set(capability / "verbose", "0");
 		set(capability / "interval", "1");
-		set(capability / "times", "-1");
+		set(capability / "times", std::to_string(most_faults));
 		set(capability / "ignore-gfp-wait", "N");
 		set(capability / "ignore-gfp-highmem", "N");
 		set(capability / "min-order", "0");
@@ -68,6 +70,9 @@ public:
 		while (!saved_.empty())
 			saved_.pop_back();
 	}
+
+	/* How many allocations have failed: the kernel counts down. */
+	[[nodiscard]] int faults() const { return most_faults - std::stoi(read_file(times_)); }
 
 	/* Runs the call; 0, or the error it threw. */
 	template <typename Call> int during(Call call)
@@ -100,6 +105,7 @@ private:
 			throw SystemError("write", "/proc/self/make-it-fail", errno);
 	}
 
+	fs::path times_;
 	UniqueFd marker_;
 	std::vector<std::unique_ptr<SavedParameter>> saved_;
 };
@@ -144,13 +150,15 @@ fs::path debugfs_of(std::string_view capability)
 	return fs::path("/sys/kernel/debug") / capability;
 }
 
-void report(KtapWriter &ktap, const std::map<int, unsigned int> &results)
+/* A fault need not be an error: for a huge page TTM takes smaller ones. */
+void report(KtapWriter &ktap, int faults, const std::map<int, unsigned int> &results)
 {
+	ktap.diagnostic(fmt::format("{} allocations failed", faults));
 	for (const auto &[error, count] : results)
 		ktap.diagnostic(fmt::format("{} times {}", count,
 					    error == 0 ? "success" : errno_text(error)));
-	if (results.size() < 2)
-		throw Error("all calls had the same result: this tested nothing");
+	if (faults == 0)
+		throw Error("no allocation failed: this tested nothing");
 }
 
 void survive(KtapWriter &ktap, std::string_view capability, unsigned int percent, bool coherent)
@@ -158,46 +166,18 @@ void survive(KtapWriter &ktap, std::string_view capability, unsigned int percent
 	const VttmInstance instance(
 		{.coherent = coherent, .tt_mib = static_cast<unsigned int>(tt_mib)});
 	const DrmDevice device = instance.open();
-	std::map<int, unsigned int> results;
-
 	{
+		std::map<int, unsigned int> results;
 		FaultInjection faults(debugfs_of(capability), percent);
 		std::optional<VttmObject> neighbour;
 
 		for (unsigned int round = 0; round < rounds; round++)
 			live(faults, device, round, neighbour, results);
+		report(ktap, faults.faults(), results);
 	}
-	report(ktap, results);
 	expect_no_leak(device);
 	if (coherent)
 		vttm_drain(device);
-}
-
-/* Each step of making a device fails at some time. */
-void make_devices(KtapWriter &ktap, std::string_view capability, unsigned int percent)
-{
-	const VttmInstance instance({});
-	std::map<int, unsigned int> results;
-
-	instance.remove();
-	{
-		FaultInjection faults(debugfs_of(capability), percent);
-
-		for (unsigned int round = 0; round < rounds; round++) {
-			const int error = faults.during([&] { instance.enable(); });
-
-			results[error]++;
-			/* EINVAL: the driver core could not make up a name. */
-			if (error != 0 && error != ENOMEM && error != EINVAL)
-				throw Error(fmt::format("{}, which is not documented",
-							errno_text(error)));
-			instance.remove();
-		}
-	}
-	report(ktap, results);
-	instance.enable();
-	const DrmDevice device = instance.open();
-	VttmObject(device, tt_mib << 20, DRM_VTTM_CACHING_CACHED).populate();
 }
 
 /* What the cases before have lost; kmemleak reports nothing younger than five seconds. */
@@ -233,12 +213,10 @@ std::vector<VttmCase> vttm_fault_cases()
 					 [=](KtapWriter &ktap) {
 						 survive(ktap, capability, percent, coherent);
 					 }});
-	cases.push_back({"vttm-failslab-devices", [](KtapWriter &ktap) {
-				 make_devices(ktap, "failslab", 1);
-			 }});
-	cases.push_back({"vttm-fail_page_alloc-devices", [](KtapWriter &ktap) {
-				 make_devices(ktap, "fail_page_alloc", 10);
-			 }});
+	/*
+	 * No devices are made so: when a minor's name finds no memory, drm_minor_alloc_release()
+	 * puts the error pointer in minor->kdev, an oops in DRM's core (seen on 5.10 and 6.12).
+	 */
 	cases.push_back({"vttm-kmemleak-is-silent", kmemleak_is_silent});
 	return cases;
 }
