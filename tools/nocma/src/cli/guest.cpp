@@ -73,7 +73,7 @@ std::string size_error(const std::string &text)
 
 std::string memory_error(const std::string &text)
 {
-	const std::string error = size_error(text);
+	std::string error = size_error(text);
 
 	if (error.empty() && text.find_first_of("123456789") == std::string::npos)
 		return fmt::format("'{}': a guest needs memory", text);

@@ -404,7 +404,7 @@ void module_reload(KtapWriter &ktap)
 /* Both halves of what the stub promises: while in use it stays, and then nothing of it does. */
 void stub_restores_function(KtapWriter &ktap)
 {
-	const fs::path function = stub_function();
+	const fs::path &function = stub_function();
 	const auto refused = [] {
 		return run({"rmmod", "igdstub"}).ok();
 	};

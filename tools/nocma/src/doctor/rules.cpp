@@ -111,7 +111,7 @@ Reason nouveau_uses_dma_api(const Facts &facts, const Gpu &gpu)
 {
 	if (before(facts, nouveau_by_swiotlb))
 		return swiotlb_active(facts);
-	const Reason by_address = needs_swiotlb(facts, gpu);
+	Reason by_address = needs_swiotlb(facts, gpu);
 
 	if (!before(facts, nouveau_by_address))
 		return by_address;
@@ -270,7 +270,7 @@ Reason wants_huge_pages(const Facts &facts, const Gpu &gpu)
 	if (before(facts, i915_huge))
 		return no(before(facts, need_swiotlb) ? "this kernel switches them off (huge=never)"
 						      : "this kernel never asks for them");
-	const Reason vtd = vtd_counts(facts, gpu);
+	Reason vtd = vtd_counts(facts, gpu);
 
 	if (vtd.answer == Answer::yes)
 		return vtd;

@@ -13,7 +13,8 @@ struct KernelVersion {
 	unsigned int major = 0;
 	unsigned int minor = 0;
 
-	auto operator<=>(const KernelVersion &) const = default;
+	/* clang-tidy 14 sees a 0 in it. */
+	auto operator<=>(const KernelVersion &) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 /* The first two numbers of a release as uname gives it. Throws Error. */
