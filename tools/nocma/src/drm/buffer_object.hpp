@@ -8,8 +8,10 @@
 
 #include "drm/backend.hpp"
 #include "drm/device.hpp"
+#include "drm/gem.hpp"
 #include "util/error.hpp"
 #include "util/fd.hpp"
+#include "util/mapping.hpp"
 
 namespace nocma
 {
@@ -53,22 +55,16 @@ class BufferObject
 {
 public:
 	BufferObject(const DrmDevice &device, const Backend &backend, std::uint64_t bytes);
-	BufferObject(const BufferObject &) = delete;
-	BufferObject &operator=(const BufferObject &) = delete;
-	BufferObject(BufferObject &&other) noexcept;
-	BufferObject &operator=(BufferObject &&) = delete;
-	~BufferObject();
 
 	/* First touch: TTM allocates every page of the object. Throws PopulateFailed. */
 	[[nodiscard]] Interval populate(const Toucher &toucher) const;
 
 	/* The whole object; accesses beyond the first touch map what is there already. */
-	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return mapping_; }
+	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return mapping_.bytes(); }
 
 private:
-	int device_;
-	std::uint32_t handle_ = 0;
-	std::span<std::byte> mapping_;
+	GemHandle handle_;
+	Mapping mapping_; /* unmapped before the handle is closed */
 };
 
 } // namespace nocma

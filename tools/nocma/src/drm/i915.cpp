@@ -3,8 +3,6 @@
 
 #include <cerrno>
 
-#include <sys/mman.h>
-
 #include <i915_drm.h>
 #include <xf86drm.h>
 
@@ -16,15 +14,7 @@ namespace nocma
 namespace
 {
 
-void close_handle(int device, std::uint32_t handle) noexcept
-{
-	drm_gem_close request{};
-
-	request.handle = handle;
-	drmIoctl(device, DRM_IOCTL_GEM_CLOSE, &request);
-}
-
-std::span<std::byte> map_file(const DrmDevice &device, std::uint32_t handle, std::uint64_t bytes)
+Mapping map_file(const DrmDevice &device, std::uint32_t handle, std::uint64_t bytes)
 {
 	drm_i915_gem_mmap request{};
 
@@ -37,7 +27,7 @@ std::span<std::byte> map_file(const DrmDevice &device, std::uint32_t handle, std
 	}
 	/* The kernel maps it and returns the address as a number. */
 	// NOLINTNEXTLINE(performance-no-int-to-ptr)
-	return {reinterpret_cast<std::byte *>(request.addr_ptr), bytes};
+	return Mapping({reinterpret_cast<std::byte *>(request.addr_ptr), bytes});
 }
 
 } // namespace
@@ -65,20 +55,9 @@ std::uint64_t I915Backend::map_offset(const DrmDevice &device, std::uint32_t han
 }
 
 I915FileMapping::I915FileMapping(const DrmDevice &device, std::uint64_t bytes)
-	: device_(device.fd()), handle_(I915Backend().create(device, bytes))
+	: handle_(device, I915Backend().create(device, bytes)),
+	  mapping_(map_file(device, handle_.get(), bytes))
 {
-	try {
-		mapping_ = map_file(device, handle_, bytes);
-	} catch (...) {
-		close_handle(device_, handle_);
-		throw;
-	}
-}
-
-I915FileMapping::~I915FileMapping()
-{
-	::munmap(mapping_.data(), mapping_.size());
-	close_handle(device_, handle_);
 }
 
 } // namespace nocma

@@ -7,6 +7,8 @@
 
 #include "drm/backend.hpp"
 #include "drm/device.hpp"
+#include "drm/gem.hpp"
+#include "util/mapping.hpp"
 
 namespace nocma
 {
@@ -33,18 +35,12 @@ class I915FileMapping
 public:
 	/* Throws SystemError; SkipError where the kernel has no such call for this GPU. */
 	I915FileMapping(const DrmDevice &device, std::uint64_t bytes);
-	I915FileMapping(const I915FileMapping &) = delete;
-	I915FileMapping &operator=(const I915FileMapping &) = delete;
-	I915FileMapping(I915FileMapping &&) = delete;
-	I915FileMapping &operator=(I915FileMapping &&) = delete;
-	~I915FileMapping();
 
-	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return mapping_; }
+	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return mapping_.bytes(); }
 
 private:
-	int device_;
-	std::uint32_t handle_;
-	std::span<std::byte> mapping_;
+	GemHandle handle_;
+	Mapping mapping_; /* unmapped before the handle is closed */
 };
 
 } // namespace nocma

@@ -4,9 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -46,14 +44,6 @@ std::uint64_t offset_of(const DrmDevice &device, std::uint32_t handle)
 	if (drmIoctl(device.fd(), DRM_IOCTL_VTTM_MMAP, &request) != 0)
 		throw SystemError("VTTM_MMAP", device.path().native(), errno);
 	return request.offset;
-}
-
-void close_handle(int device, std::uint32_t handle) noexcept
-{
-	drm_gem_close request{};
-
-	request.handle = handle;
-	drmIoctl(device, DRM_IOCTL_GEM_CLOSE, &request);
 }
 
 /* A folder that no other test, of this process or another, has. */
@@ -227,41 +217,17 @@ std::string format_orders(std::span<const std::uint32_t> chunks)
 
 VttmObject::VttmObject(const DrmDevice &device, std::uint64_t bytes, std::uint32_t caching,
 		       std::uint32_t flags)
-	: device_(device.fd()), handle_(create_object(device, bytes, caching, flags))
+	: handle_(device, create_object(device, bytes, caching, flags)),
+	  mapping_(map_object(device, offset_of(device, handle_.get()), bytes))
 {
-	try {
-		void *const address =
-			::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, device_,
-			       static_cast<off_t>(offset_of(device, handle_)));
-		if (address == MAP_FAILED)
-			throw SystemError("mmap", device.path().native(), errno);
-		mapping_ = {static_cast<std::byte *>(address), bytes};
-	} catch (...) {
-		close_handle(device_, handle_);
-		throw;
-	}
-}
-
-VttmObject::VttmObject(VttmObject &&other) noexcept
-	: device_(other.device_), handle_(std::exchange(other.handle_, 0)),
-	  mapping_(std::exchange(other.mapping_, {}))
-{
-}
-
-VttmObject::~VttmObject()
-{
-	if (!mapping_.empty())
-		::munmap(mapping_.data(), mapping_.size());
-	if (handle_ != 0)
-		close_handle(device_, handle_);
 }
 
 drm_vttm_populate VttmObject::populate() const
 {
 	drm_vttm_populate request{};
 
-	request.handle = handle_;
-	if (drmIoctl(device_, DRM_IOCTL_VTTM_POPULATE, &request) != 0)
+	request.handle = handle_.get();
+	if (drmIoctl(handle_.device(), DRM_IOCTL_VTTM_POPULATE, &request) != 0)
 		throw SystemError("VTTM_POPULATE", fmt::format("{} bytes", mapping_.size()), errno);
 	return request;
 }
@@ -270,8 +236,8 @@ drm_vttm_populate VttmObject::unpopulate() const
 {
 	drm_vttm_populate request{};
 
-	request.handle = handle_;
-	if (drmIoctl(device_, DRM_IOCTL_VTTM_UNPOPULATE, &request) != 0)
+	request.handle = handle_.get();
+	if (drmIoctl(handle_.device(), DRM_IOCTL_VTTM_UNPOPULATE, &request) != 0)
 		throw SystemError("VTTM_UNPOPULATE", fmt::format("{} bytes", mapping_.size()),
 				  errno);
 	return request;
@@ -282,10 +248,10 @@ VttmLayout VttmObject::layout() const
 	VttmLayout layout;
 
 	layout.chunks.resize(mapping_.size() / page_bytes + 1);
-	layout.info.handle = handle_;
+	layout.info.handle = handle_.get();
 	layout.info.nr_chunks = static_cast<std::uint32_t>(layout.chunks.size());
 	layout.info.chunks_ptr = reinterpret_cast<std::uintptr_t>(layout.chunks.data());
-	if (drmIoctl(device_, DRM_IOCTL_VTTM_INFO, &layout.info) != 0)
+	if (drmIoctl(handle_.device(), DRM_IOCTL_VTTM_INFO, &layout.info) != 0)
 		throw SystemError("VTTM_INFO", fmt::format("{} bytes", mapping_.size()), errno);
 	layout.chunks.resize(layout.info.nr_chunks);
 	return layout;

@@ -12,6 +12,8 @@
 
 #include "drm/backend.hpp"
 #include "drm/device.hpp"
+#include "drm/gem.hpp"
+#include "util/mapping.hpp"
 
 namespace nocma
 {
@@ -116,11 +118,6 @@ class VttmObject
 public:
 	VttmObject(const DrmDevice &device, std::uint64_t bytes, std::uint32_t caching,
 		   std::uint32_t flags = DRM_VTTM_CREATE_ZEROED);
-	VttmObject(const VttmObject &) = delete;
-	VttmObject &operator=(const VttmObject &) = delete;
-	VttmObject(VttmObject &&other) noexcept;
-	VttmObject &operator=(VttmObject &&) = delete;
-	~VttmObject();
 
 	/* Each throws SystemError. */
 	drm_vttm_populate populate() const;
@@ -128,12 +125,11 @@ public:
 	[[nodiscard]] VttmLayout layout() const;
 
 	/* The bytes asked for. Accesses are faults that the device serves: a SIGBUS if not. */
-	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return mapping_; }
+	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return mapping_.bytes(); }
 
 private:
-	int device_;
-	std::uint32_t handle_ = 0;
-	std::span<std::byte> mapping_;
+	GemHandle handle_;
+	Mapping mapping_; /* unmapped before the handle is closed */
 };
 
 } // namespace nocma

@@ -80,20 +80,15 @@ AnonymousMemory::AnonymousMemory(std::size_t bytes)
 
 	if (address == MAP_FAILED)
 		throw SystemError("mmap", "", errno);
-	memory_ = {static_cast<std::byte *>(address), bytes};
+	memory_ = Mapping({static_cast<std::byte *>(address), bytes});
 	/* Fails only where there are no huge pages at all. */
 	::madvise(address, bytes, MADV_NOHUGEPAGE);
-}
-
-AnonymousMemory::~AnonymousMemory()
-{
-	::munmap(memory_.data(), memory_.size());
 }
 
 void AnonymousMemory::populate(std::size_t first_page, std::size_t pages) const
 {
 	const std::span<std::byte> part =
-		memory_.subspan(first_page * page_size(), pages * page_size());
+		memory_.bytes().subspan(first_page * page_size(), pages * page_size());
 
 	if (::madvise(part.data(), part.size(), MADV_POPULATE_WRITE) == 0)
 		return;
@@ -103,7 +98,7 @@ void AnonymousMemory::populate(std::size_t first_page, std::size_t pages) const
 
 void AnonymousMemory::release(std::size_t first_page, std::size_t pages) const
 {
-	std::byte *const begin = memory_.data() + first_page * page_size();
+	std::byte *const begin = memory_.bytes().data() + first_page * page_size();
 
 	if (::madvise(begin, pages * page_size(), MADV_DONTNEED) != 0)
 		throw SystemError("madvise", "MADV_DONTNEED", errno);

@@ -11,6 +11,7 @@
 #include "kernel/pagemap.hpp"
 #include "pressure/pressure.hpp"
 #include "util/fd.hpp"
+#include "util/mapping.hpp"
 #include "util/process.hpp"
 
 namespace nocma
@@ -27,13 +28,8 @@ class AnonymousMemory
 {
 public:
 	explicit AnonymousMemory(std::size_t bytes);
-	AnonymousMemory(const AnonymousMemory &) = delete;
-	AnonymousMemory &operator=(const AnonymousMemory &) = delete;
-	AnonymousMemory(AnonymousMemory &&) = delete;
-	AnonymousMemory &operator=(AnonymousMemory &&) = delete;
-	~AnonymousMemory();
 
-	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return memory_; }
+	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return memory_.bytes(); }
 
 	/* Makes the kernel put pages there, in one go where it can (Linux 5.14). */
 	void populate(std::size_t first_page, std::size_t pages) const;
@@ -42,7 +38,7 @@ public:
 	void release(std::size_t first_page, std::size_t pages) const;
 
 private:
-	std::span<std::byte> memory_;
+	Mapping memory_;
 };
 
 /* Holds references to pages by having them in pipes: they cannot be migrated meanwhile. */
