@@ -15,7 +15,7 @@ check() {
 @test "check-series-builds: --help names every configuration and succeeds" {
 	check --help
 	[ "$status" -eq 0 ]
-	for config in normal cma-off dma-cma-off thp-off debug arm arm64; do
+	for config in normal cma-off dma-cma-off thp-off debug arm arm64 tests; do
 		[[ $output == *"$config"* ]]
 	done
 	[ ! -e "$NOCMA_CACHE" ]
@@ -67,7 +67,7 @@ make_kernel() {
 	local base=$NOCMA_CACHE/src/v1.0/base
 
 	repo=$BATS_TEST_TMPDIR/repo
-	mkdir -p "$repo/scripts" "$repo/patches/v1.0" "$base/mm" "$base/lib" "$BATS_TEST_TMPDIR/bin"
+	mkdir -p "$repo/scripts" "$repo/patches/v1.0" "$base/mm" "$base/lib" "$base/scripts" "$BATS_TEST_TMPDIR/bin"
 	cp "$root/scripts/check-series-builds" "$root/scripts/lib.bash" "$repo/scripts"
 	echo 'v1.0 linux-source-1.0 1.0 stable ready' >"$repo/patches/targets.conf"
 	printf '#!/bin/sh\nexit 0\n' | tee "$BATS_TEST_TMPDIR/bin/sparse" >"$BATS_TEST_TMPDIR/bin/ccache"
@@ -86,12 +86,22 @@ make_kernel() {
 	>@! grep -n BROKEN $*.c
 	>@sed -n 's,.*WARN,$*.c:7:1: warning:,p' $*.c
 	>@touch $(O)/$@
+	.PHONY: drivers/gpu/drm/vttm/
+	drivers/gpu/drm/vttm/:
+	>@! grep -n BROKEN $@*.c
+	>@sed -n 's,.*WARN,$@vttm.c:7:1: warning:,p' $@*.c
 	EOF
+	cat >"$base/scripts/kernel-doc" <<-'EOF'
+	#!/bin/sh
+	sed -n "s,.*UNDOCUMENTED,$2:7: warning:,p" "$2"
+	EOF
+	chmod +x "$base/scripts/kernel-doc"
+	echo 'three' >"$base/mm/internal.h"
 	: >"$base/drops"
 	: >"$repo/patches/v1.0/series"
 }
 
-# add_patch NAME SED-EXPRESSION: a patch to mm/debug.c on top of those before it.
+# add_patch NAME SED-EXPRESSION [FILE]: a patch to mm/debug.c on top of those before it.
 add_patch() {
 	local tree=$BATS_TEST_TMPDIR/edit
 
@@ -100,7 +110,7 @@ add_patch() {
 		git -C "$tree" init -q
 	fi
 	git -C "$tree" add -A
-	sed -i "$2" "$tree/mm/debug.c"
+	sed -i "$2" "$tree/${3:-mm/debug.c}"
 	git -C "$tree" diff >"$repo/patches/v1.0/$1"
 	echo "$1" >>"$repo/patches/v1.0/series"
 }
@@ -165,4 +175,47 @@ fake_check() {
 	fake_check
 	[ "$status" -eq 1 ]
 	[[ $output == *"did not get 'CONFIG_DMA_CMA=y'"* ]]
+}
+
+@test "check-series-builds: kernel-doc is asked about headers" {
+	make_kernel
+	add_patch 0001-a.patch 's/three/UNDOCUMENTED member/' mm/internal.h
+	fake_check
+	[ "$status" -eq 1 ]
+	[[ $output == *"not ok 2 v1.0 normal: 0001-a.patch"* ]]
+	[[ $output == *"mm/internal.h: warning: member"* ]]
+}
+
+# add_vttm TEXT: a test patch, and the source it wires in.
+add_vttm() {
+	echo '# tests' >>"$repo/patches/v1.0/series"
+	add_patch 0002-drm-vttm.patch 's/two/2/'
+	mkdir -p "$repo/mm" "$repo/include" "$repo/drivers/gpu/drm/vttm"
+	echo "$1" >"$repo/drivers/gpu/drm/vttm/vttm.c"
+	echo 'struct vttm;' >"$repo/drivers/gpu/drm/vttm/vttm.h"
+}
+
+@test "check-series-builds: tests are built on top of all patches, and not again" {
+	make_kernel
+	add_patch 0001-a.patch 's/one/1/'
+	add_vttm 'int vttm;'
+	run "$repo/scripts/check-series-builds" v1.0 --config tests
+	[ "$status" -eq 0 ]
+	[[ $output == *"ok 1 v1.0 tests: all patches and their tests"* ]]
+	run "$repo/scripts/check-series-builds" v1.0 --config tests
+	[[ $output == *"nothing changed since it passed"* ]]
+}
+
+@test "check-series-builds: a warning in a test's source or header fails" {
+	make_kernel
+	add_vttm 'WARN unused'
+	run "$repo/scripts/check-series-builds" v1.0 --config tests
+	[ "$status" -eq 1 ]
+	[[ $output == *"drivers/gpu/drm/vttm/vttm.c: warning: unused"* ]]
+
+	echo 'int vttm;' >"$repo/drivers/gpu/drm/vttm/vttm.c"
+	echo 'UNDOCUMENTED member' >"$repo/drivers/gpu/drm/vttm/vttm.h"
+	run "$repo/scripts/check-series-builds" v1.0 --config tests
+	[ "$status" -eq 1 ]
+	[[ $output == *"drivers/gpu/drm/vttm/vttm.h: warning: member"* ]]
 }
