@@ -14,9 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-
 #include <fmt/format.h>
 
 #include "drm/buffer_object.hpp"
@@ -53,21 +50,9 @@ DrmDevice open_gpu()
 	return DrmDevice::open("i915");
 }
 
-/* Folder of the PCI function in sysfs. */
-fs::path function_of(const DrmDevice &device)
-{
-	struct stat status {
-	};
-
-	if (::fstat(device.fd(), &status) != 0)
-		throw SystemError("fstat", device.path().native(), errno);
-	return fs::canonical(fmt::format("/sys/dev/char/{}:{}/device", major(status.st_rdev),
-					 minor(status.st_rdev)));
-}
-
 GemfsState state_of(const DrmDevice &device)
 {
-	return read_gemfs_state(function_of(device), read_machine().accelerator);
+	return read_gemfs_state(device.sysfs_folder(), read_machine().accelerator);
 }
 
 std::string describe(const GemfsState &state)

@@ -21,6 +21,7 @@
 #include "drm/populate.hpp"
 #include "kernel/cma.hpp"
 #include "kernel/counters.hpp"
+#include "kernel/iommu.hpp"
 #include "kernel/machine.hpp"
 #include "kernel/pagemap.hpp"
 #include "report/ktap.hpp"
@@ -226,6 +227,10 @@ void populate_takes_no_cma(Context &context, std::uint64_t bytes)
 		dma = count_by_order(populate.calls, Traced::dma);
 		cma = count_by_order(cma_calls_of_ttm(populate.calls), Traced::cma);
 	}
+	if (is_translated(rig.device().sysfs_folder()))
+		context.ktap().diagnostic(
+			fmt::format("translated, IOMMU domain {}",
+				    iommu_domain_type(rig.device().sysfs_folder())));
 	context.ktap().diagnostic("dma_alloc by order: " + format_by_order(dma));
 	context.ktap().diagnostic("cma_alloc by order: " + format_by_order(cma));
 	for (const auto &[name, delta] : counter_deltas(vmstat, read_vmstat()))

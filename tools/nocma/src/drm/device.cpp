@@ -9,6 +9,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <fmt/format.h>
 #include <xf86drm.h>
@@ -125,6 +127,17 @@ DrmDevice DrmDevice::open_path(const std::filesystem::path &path)
 	if (!fd)
 		throw SystemError("open", path.native(), errno);
 	return {std::move(fd), path};
+}
+
+std::filesystem::path DrmDevice::sysfs_folder() const
+{
+	struct stat status {
+	};
+
+	if (::fstat(fd(), &status) != 0)
+		throw SystemError("fstat", path_.native(), errno);
+	return std::filesystem::canonical(fmt::format(
+		"/sys/dev/char/{}:{}/device", major(status.st_rdev), minor(status.st_rdev)));
 }
 
 DrmDevice::DrmDevice(UniqueFd fd, std::filesystem::path path)

@@ -37,6 +37,8 @@ public:
 
 	[[nodiscard]] int fd() const noexcept { return fd_.get(); }
 	[[nodiscard]] const std::filesystem::path &path() const noexcept { return path_; }
+	/* Folder in sysfs of what the node belongs to: a PCI function, for one. */
+	[[nodiscard]] std::filesystem::path sysfs_folder() const;
 	[[nodiscard]] const std::string &driver() const noexcept { return driver_; }
 	[[nodiscard]] const std::string &version() const noexcept { return version_; }
 

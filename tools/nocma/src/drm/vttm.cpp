@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <xf86drm.h>
 
+#include "kernel/iommu.hpp"
 #include "util/error.hpp"
 #include "util/file.hpp"
 
@@ -184,7 +185,7 @@ DrmDevice VttmPciFunction::open() const
 
 bool VttmPciFunction::translated() const
 {
-	return try_read_file(function_ / "iommu_group" / "type").value_or("").starts_with("DMA");
+	return is_translated(function_);
 }
 
 drm_vttm_device vttm_device_info(const DrmDevice &device)

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/iommu.hpp"
 #include "util/error.hpp"
 #include "util/file.hpp"
 
@@ -128,8 +129,7 @@ GemfsState read_gemfs_state(const fs::path &device, std::string_view accelerator
 
 	return {.kernel = parse_kernel_version(read_file(proc / "sys/kernel/osrelease")),
 		.graphics_version = read_graphics_version(sys / "kernel/debug/dri"),
-		.group_type =
-			std::string(trim(try_read_file(device / "iommu_group/type").value_or(""))),
+		.group_type = iommu_domain_type(device),
 		.iommu = has_entries(sys / "class/iommu"),
 		.graphics_exempt = exempts_graphics(read_file(proc / "cmdline")),
 		.guest = is_known_hypervisor(accelerator),
