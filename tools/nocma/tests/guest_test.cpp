@@ -77,6 +77,18 @@ TEST(QemuCommand, TakesTheSizes)
 	EXPECT_THAT(value_of(command, "-append"), HasSubstr(" cma=64M "));
 }
 
+/* QEMU refuses nodes whose memory is not the machine's. */
+TEST(QemuCommand, SharesTheMemoryBetweenTheNodes)
+{
+	const std::vector<std::string> command = command_for({.memory = "1025M", .nodes = 2});
+
+	EXPECT_THAT(command, Contains("memory-backend-ram,size=536870912,id=node0"));
+	EXPECT_THAT(command, Contains("memory-backend-ram,size=537919488,id=node1"));
+	EXPECT_THAT(command, Contains("node,nodeid=0,memdev=node0,cpus=0"));
+	EXPECT_THAT(command, Contains("node,nodeid=1,memdev=node1"));
+	EXPECT_THAT(command_for({}), Not(Contains("-numa")));
+}
+
 TEST(QemuCommand, HasAnInitramfsOnlyWhenThereIsOne)
 {
 	EXPECT_THAT(command_for({}), Not(Contains("-initrd")));

@@ -48,6 +48,7 @@ struct Options {
 	std::string cma = "256M";
 	std::string flavour;		    /* of the kernel, as scripts/kernel takes it */
 	std::optional<bool> vtd;	    /* given: that flavour, and the IOMMU on or off */
+	unsigned int nodes = 1;		    /* of NUMA; more: that flavour, too */
 	std::vector<std::string> arguments; /* handed to nocma test or nocma bench */
 	std::string append;		    /* to the kernel's command line */
 	bool stock_i915 = false;
@@ -108,11 +109,11 @@ Accelerator choose_accelerator(const Options &options, const guest::KernelBuild 
 
 /*
  * What --vtd chooses between is the IOMMU, not the kernel: both boot the one that has VT-d. Only
- * that one has i915, too.
+ * that one has i915 and sees NUMA nodes, too.
  */
 std::string flavour_of(const Options &options)
 {
-	const bool wanted = options.vtd || options.backend == "i915";
+	const bool wanted = options.vtd || options.nodes > 1 || options.backend == "i915";
 
 	return options.flavour.empty() && wanted ? "vtd" : options.flavour;
 }
@@ -195,6 +196,7 @@ Boot make_boot(const Options &options, Work work, TtmVariant variant, const std:
 			.accelerator = choose_accelerator(options, boot.kernel),
 			.parameters = parameters_of(options),
 			.vtd = options.vtd.value_or(false),
+			.nodes = options.nodes,
 			.ivshmem = options.backend == "i915"};
 	boot.job = make_job(work, options, label);
 	boot.known_warnings = known_warnings_of(options.backend);
@@ -375,6 +377,11 @@ void add_run(CLI::App &app, ExitCode &result)
 		->transform(CLI::CheckedTransformer(
 			std::map<std::string, bool>{{"on", true}, {"off", false}}))
 		->option_text("on|off");
+	command->add_option("--nodes", options->nodes,
+			    "NUMA nodes that share the memory; more than one: flavour vtd")
+		->check(CLI::Range(1, 8))
+		->option_text("N")
+		->capture_default_str();
 	command->add_option("--i915", options->stock_i915,
 			    "nocma: i915 with the series; stock: without (negative control)")
 		->transform(CLI::CheckedTransformer(

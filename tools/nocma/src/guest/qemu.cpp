@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <thread>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -92,6 +94,43 @@ std::string clock_parameters()
 }
 #endif
 
+/* Bytes of a size that QEMU's -m takes: a number with K, M or G. */
+std::uint64_t bytes_of(const std::string &size)
+{
+	const std::uint64_t number = std::stoull(size);
+
+	switch (size.back()) {
+	case 'K':
+		return number << 10;
+	case 'G':
+		return number << 30;
+	default:
+		return number << 20;
+	}
+}
+
+/* Memory in equal parts, in the order of the nodes; the last one has what is left over. */
+std::vector<std::string> node_options(const Machine &machine)
+{
+	constexpr std::uint64_t mebibyte = 1 << 20;
+	std::vector<std::string> options;
+	std::uint64_t rest = bytes_of(machine.memory);
+	const std::uint64_t part = rest / machine.nodes / mebibyte * mebibyte;
+
+	for (unsigned int node = 0; node < machine.nodes; node++) {
+		const std::uint64_t size = node + 1 == machine.nodes ? rest : part;
+
+		options.insert(options.end(),
+			       {"-object",
+				fmt::format("memory-backend-ram,size={},id=node{}", size, node),
+				"-numa",
+				fmt::format("node,nodeid={0},memdev=node{0}{1}", node,
+					    node == 0 ? ",cpus=0" : "")});
+		rest -= size;
+	}
+	return options;
+}
+
 } // namespace
 
 std::string_view name_of(Accelerator accelerator)
@@ -147,6 +186,11 @@ std::vector<std::string> qemu_command(const std::string &program, const KernelBu
 		append,
 	};
 
+	if (machine.nodes > 1) {
+		const std::vector<std::string> options = node_options(machine);
+
+		command.insert(command.end(), options.begin(), options.end());
+	}
 	/* First, for only the devices after it are translated. */
 	if (machine.vtd)
 		command.insert(command.end(), {"-device", "intel-iommu,intremap=off"});

@@ -22,6 +22,7 @@ struct Machine {
 	Accelerator accelerator = Accelerator::tcg;
 	std::string parameters; /* more of the kernel's command line */
 	bool vtd = false;	/* an Intel IOMMU, for which the kernel needs ACPI */
+	unsigned int nodes = 1; /* of NUMA, for which the kernel needs ACPI, too */
 	bool ivshmem = false;	/* what igdstub makes an Intel GPU of, instead of a radeon */
 };
 
