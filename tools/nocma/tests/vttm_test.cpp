@@ -122,6 +122,7 @@ TEST(VttmTest, NamesOfCasesAreUnique)
 	for (const cli::VttmCase &test : cli::vttm_cases())
 		EXPECT_TRUE(names.insert(test.name).second) << test.name;
 	EXPECT_TRUE(names.contains("vttm-coherent-24bit-wc-64KiB-cold"));
+	EXPECT_TRUE(names.contains("vttm-node-1"));
 	EXPECT_TRUE(names.contains("vttm-plain-64bit-cached-64MiB-warm"));
 	EXPECT_FALSE(names.contains("vttm-plain-24bit-cached-4KiB-cold"));
 }

@@ -2,12 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "drm/device.hpp"
-#include "kernel/cma.hpp"
 #include "report/ktap.hpp"
 
 namespace nocma::cli
@@ -25,8 +22,14 @@ struct VttmCase {
  */
 std::vector<VttmCase> vttm_cases();
 
-/* Random ioctls: only documented errors, and nothing left behind. */
+/* Random ioctls and mappings: only documented errors, and nothing left behind. */
 void vttm_fuzz(KtapWriter &ktap);
+
+/* Without root's rights: what the owner of a desktop may do, and no more. */
+std::vector<VttmCase> vttm_user_cases();
+
+/* Several devices at once; devices that belong to a NUMA node. */
+std::vector<VttmCase> vttm_device_cases();
 
 /* Unloading the module in each state: it is busy, or its devices go cleanly. */
 std::vector<VttmCase> vttm_unload_cases();
@@ -34,14 +37,5 @@ std::vector<VttmCase> vttm_unload_cases();
 /* Objects' and devices' lives with allocations that fail; then what kmemleak says of all cases
  * before. */
 std::vector<VttmCase> vttm_fault_cases();
-
-/* As read_cma_areas() gives them. */
-using Areas = std::optional<std::vector<CmaArea>>;
-
-/* Throws Error if an area has more or fewer pages in use. */
-void expect_areas_as_before(const Areas &before);
-
-/* Waits a moment for the last objects and pages to go; throws Error if they do not. */
-void expect_no_leak(const DrmDevice &device);
 
 } // namespace nocma::cli

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "cli/vttm_cases.hpp"
+#include "cli/vttm_checks.hpp"
 #include "drm/vttm.hpp"
 #include "kernel/parameters.hpp"
 #include "util/error.hpp"

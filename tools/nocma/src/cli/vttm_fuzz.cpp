@@ -4,15 +4,23 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <map>
+#include <new>
 #include <random>
+#include <vector>
+
+#include <sys/mman.h>
 
 #include <fmt/format.h>
 #include <xf86drm.h>
 
+#include "cli/vttm_checks.hpp"
+#include "cli/vttm_fuzz_mmap.hpp"
 #include "drm/vttm.hpp"
 #include "util/error.hpp"
+#include "util/forked.hpp"
 
 namespace nocma::cli
 {
@@ -21,7 +29,8 @@ namespace
 {
 
 /* Enough to come across each check of each ioctl some hundred times. */
-constexpr unsigned int rounds = 20000;
+constexpr unsigned int batches = 200;
+constexpr unsigned int rounds = 100;
 constexpr std::size_t most_objects = 32;
 
 /* Larger than any argument that is passed. */
@@ -62,6 +71,36 @@ public:
 	[[nodiscard]] const std::map<int, unsigned int> &results() const noexcept
 	{
 		return results_;
+	}
+
+	/* Objects for the calls that follow: few random ones are right in all of their fields. */
+	void stock_up()
+	{
+		while (handles_.size() < most_objects / 4) {
+			drm_vttm_create request{};
+
+			request.size = (1 + pick(64)) * page_bytes;
+			request.flags = DRM_VTTM_CREATE_ZEROED;
+			request.caching = pick(3);
+			if (drmIoctl(device_.fd(), DRM_IOCTL_VTTM_CREATE, &request) != 0)
+				throw SystemError("VTTM_CREATE", device_.path().native(), errno);
+			handles_.push_back(request.handle);
+		}
+	}
+
+	/* Where the objects can be mapped that there are now. */
+	[[nodiscard]] std::vector<std::uint64_t> offsets() const
+	{
+		std::vector<std::uint64_t> offsets;
+
+		for (const std::uint32_t handle : handles_) {
+			drm_vttm_mmap request{};
+
+			request.handle = handle;
+			if (drmIoctl(device_.fd(), DRM_IOCTL_VTTM_MMAP, &request) == 0)
+				offsets.push_back(request.offset);
+		}
+		return offsets;
 	}
 
 private:
@@ -163,24 +202,77 @@ private:
 	std::map<int, unsigned int> results_;
 };
 
+/* Counts that another process goes on counting. */
+class SharedCounts
+{
+public:
+	SharedCounts()
+		: memory_(::mmap(nullptr, sizeof(MappingCounts), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+	{
+		if (memory_ == MAP_FAILED)
+			throw SystemError("mmap", "", errno);
+		counts_ = new (memory_) MappingCounts;
+	}
+	SharedCounts(const SharedCounts &) = delete;
+	SharedCounts &operator=(const SharedCounts &) = delete;
+	SharedCounts(SharedCounts &&) = delete;
+	SharedCounts &operator=(SharedCounts &&) = delete;
+	~SharedCounts() { ::munmap(memory_, sizeof(MappingCounts)); }
+
+	[[nodiscard]] MappingCounts &get() const noexcept { return *counts_; }
+
+private:
+	void *memory_;
+	MappingCounts *counts_ = nullptr;
+};
+
+/* What the kernel may end a process with that touches what it should not. */
+void expect_access_signal(int signal)
+{
+	if (signal != 0 && signal != SIGBUS && signal != SIGSEGV)
+		throw Error(fmt::format("a process that touched mappings was ended by signal {}",
+					signal));
+}
+
+/* ioctls and, in another process at the same time, mappings of the same objects. */
+void fuzz(KtapWriter &ktap, const DrmDevice &device)
+{
+	Fuzzer fuzzer(device);
+	const SharedCounts shared;
+	const MappingCounts &counts = shared.get();
+	std::map<int, unsigned int> signals;
+
+	for (unsigned int batch = 0; batch < batches; batch++) {
+		fuzzer.stock_up();
+		const std::vector<std::uint64_t> offsets = fuzzer.offsets();
+		Forked mapper([&] { random_mappings(device, offsets, batch, shared.get()); });
+
+		for (unsigned int i = 0; i < rounds; i++)
+			fuzzer.round();
+		const int signal = mapper.wait();
+		expect_access_signal(signal);
+		signals[signal]++;
+	}
+	for (const auto &[error, count] : fuzzer.results())
+		ktap.diagnostic(fmt::format("{} times {}", count,
+					    error == 0 ? "success" : errno_text(error)));
+	ktap.diagnostic(fmt::format("{} mappings, {} refused, touched {} times",
+				    counts.mapped.load(), counts.refused.load(),
+				    counts.touched.load()));
+	ktap.diagnostic(fmt::format("processes ended by SIGBUS {}, SIGSEGV {}, themselves {}",
+				    signals[SIGBUS], signals[SIGSEGV], signals[0]));
+	if (!fuzzer.results().contains(0) || counts.mapped == 0 || counts.touched == 0)
+		throw Error("no call got through: this tested nothing");
+}
+
 } // namespace
 
 void vttm_fuzz(KtapWriter &ktap)
 {
 	const VttmInstance instance({.tt_mib = 1});
 
-	{
-		const DrmDevice device = instance.open();
-		Fuzzer fuzzer(device);
-
-		for (unsigned int i = 0; i < rounds; i++)
-			fuzzer.round();
-		for (const auto &[error, count] : fuzzer.results())
-			ktap.diagnostic(fmt::format("{} times {}", count,
-						    error == 0 ? "success" : errno_text(error)));
-		if (!fuzzer.results().contains(0))
-			throw Error("no call got through: this tested nothing");
-	}
+	fuzz(ktap, instance.open());
 	/* A handle in a buffer that was too short for it is closed with its file. */
 	expect_no_leak(instance.open());
 }

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/vttm_cases.hpp"
+#include "cli/vttm_checks.hpp"
 #include "drm/vttm.hpp"
 #include "kernel/cma.hpp"
 #include "kernel/parameters.hpp"

@@ -106,6 +106,7 @@ VttmInstance::VttmInstance(const VttmConfig &config, const fs::path &configfs)
 	try {
 		write_existing(folder_ / "dma_bits", std::to_string(config.dma_bits));
 		write_existing(folder_ / "coherent", config.coherent ? "1" : "0");
+		write_existing(folder_ / "node", std::to_string(config.node));
 		write_existing(folder_ / "own_cma", config.own_cma ? "1" : "0");
 		write_existing(folder_ / "tt_mib", std::to_string(config.tt_mib));
 		enable();

@@ -33,6 +33,7 @@ public:
 struct VttmConfig {
 	unsigned int dma_bits = 64;
 	bool coherent = true;
+	int node = -1; /* of NUMA, -1: none */
 	bool own_cma = false;
 	unsigned int tt_mib = 256;
 };
