@@ -181,6 +181,32 @@ void survive(KtapWriter &ktap, std::string_view capability, unsigned int percent
 		vttm_drain(device);
 }
 
+/* Each step of making a device fails at some time. */
+void make_devices(KtapWriter &ktap, std::string_view capability, unsigned int percent)
+{
+	const VttmInstance instance({});
+
+	instance.remove();
+	{
+		std::map<int, unsigned int> results;
+		FaultInjection faults(debugfs_of(capability), percent);
+
+		for (unsigned int round = 0; round < rounds; round++) {
+			const int error = faults.during([&] { instance.enable(); });
+
+			results[error]++;
+			/* EINVAL: the driver core could not make up a name. */
+			if (error != EINVAL)
+				expect_documented(error);
+			instance.remove();
+		}
+		report(ktap, faults.faults(), results);
+	}
+	instance.enable();
+	const DrmDevice device = instance.open();
+	VttmObject(device, tt_mib << 20, DRM_VTTM_CACHING_CACHED).populate();
+}
+
 /* What the cases before have lost; kmemleak reports nothing younger than five seconds. */
 void kmemleak_is_silent(KtapWriter &ktap)
 {
@@ -214,10 +240,12 @@ std::vector<VttmCase> vttm_fault_cases()
 					 [=](KtapWriter &ktap) {
 						 survive(ktap, capability, percent, coherent);
 					 }});
-	/*
-	 * No devices are made so: when a minor's name finds no memory, drm_minor_alloc_release()
-	 * puts the error pointer in minor->kdev, an oops in DRM's core (seen on 5.10 and 6.12).
-	 */
+	cases.push_back({"vttm-failslab-devices", [](KtapWriter &ktap) {
+				 make_devices(ktap, "failslab", 1);
+			 }});
+	cases.push_back({"vttm-fail_page_alloc-devices", [](KtapWriter &ktap) {
+				 make_devices(ktap, "fail_page_alloc", 10);
+			 }});
 	cases.push_back({"vttm-kmemleak-is-silent", kmemleak_is_silent});
 	return cases;
 }
