@@ -35,6 +35,8 @@ void pages_of_the_node(KtapWriter &ktap, int node)
 					    nodes.count()));
 	const VttmInstance instance({.node = node});
 	const DrmDevice device = instance.open();
+	if (vttm_device_info(device).node != node)
+		throw Error("the device is on another node than it was told");
 	ChunkOrders in_cma{};
 	std::size_t elsewhere = 0;
 	std::size_t chunks = 0;
@@ -52,8 +54,7 @@ void pages_of_the_node(KtapWriter &ktap, int node)
 			layout.chunks.begin(), layout.chunks.end(),
 			[&](const auto &chunk) { return nodes.node_of(chunk.pfn) != node; }));
 	}
-	ktap.diagnostic(fmt::format("node {}: {} chunks, {} of them on another node",
-				    vttm_device_info(device).node, chunks, elsewhere));
+	ktap.diagnostic(fmt::format("{} chunks, {} of them on another node", chunks, elsewhere));
 	expect_no_leak(device);
 	vttm_drain(device);
 	expect_none_in_cma(ktap, cma, in_cma);
