@@ -93,10 +93,12 @@ make_kernel() {
 	EOF
 	cat >"$base/scripts/kernel-doc" <<-'EOF'
 	#!/bin/sh
-	sed -n "s,.*UNDOCUMENTED,$2:7: warning:,p" "$2"
+	grep -n UNDOCUMENTED "$2" | sed "s,:.*UNDOCUMENTED,," | while read -r line member; do
+		echo "Warning: $2:$line no description of $member"
+	done
 	EOF
 	chmod +x "$base/scripts/kernel-doc"
-	echo 'three' >"$base/mm/internal.h"
+	printf 'three\nUNDOCUMENTED old\n' >"$base/mm/internal.h"
 	: >"$base/drops"
 	: >"$repo/patches/v1.0/series"
 }
@@ -179,11 +181,12 @@ fake_check() {
 
 @test "check-series-builds: kernel-doc is asked about headers" {
 	make_kernel
-	add_patch 0001-a.patch 's/three/UNDOCUMENTED member/' mm/internal.h
+	add_patch 0001-a.patch 's/three/UNDOCUMENTED new\nfour/' mm/internal.h
 	fake_check
 	[ "$status" -eq 1 ]
 	[[ $output == *"not ok 2 v1.0 normal: 0001-a.patch"* ]]
-	[[ $output == *"mm/internal.h: warning: member"* ]]
+	[[ $output == *"mm/internal.h: no description of new"* ]]
+	[[ $output != *"description of old"* ]]
 }
 
 # add_vttm TEXT: a test patch, and the source it wires in.
@@ -217,5 +220,5 @@ add_vttm() {
 	echo 'UNDOCUMENTED member' >"$repo/drivers/gpu/drm/vttm/vttm.h"
 	run "$repo/scripts/check-series-builds" v1.0 --config tests
 	[ "$status" -eq 1 ]
-	[[ $output == *"drivers/gpu/drm/vttm/vttm.h: warning: member"* ]]
+	[[ $output == *"drivers/gpu/drm/vttm/vttm.h: no description of member"* ]]
 }
