@@ -46,7 +46,7 @@ public:
 			return;
 		}
 		counts_.mapped++;
-		std::byte *const data = static_cast<std::byte *>(address);
+		auto *const data = static_cast<std::byte *>(address);
 		for (int touches = 0; touches < 4; touches++)
 			touch(data[pick(length)], protection);
 		change(data, length);
