@@ -21,6 +21,7 @@
 #include "drm/vttm.hpp"
 #include "util/error.hpp"
 #include "util/forked.hpp"
+#include "util/mapping.hpp"
 
 namespace nocma::cli
 {
@@ -202,30 +203,16 @@ private:
 	std::map<int, unsigned int> results_;
 };
 
-/* Counts that another process goes on counting. */
-class SharedCounts
+/* Memory that this process shares with those it forks. */
+Mapping share_memory(std::size_t size)
 {
-public:
-	SharedCounts()
-		: memory_(::mmap(nullptr, sizeof(MappingCounts), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-	{
-		if (memory_ == MAP_FAILED)
-			throw SystemError("mmap", "", errno);
-		counts_ = new (memory_) MappingCounts;
-	}
-	SharedCounts(const SharedCounts &) = delete;
-	SharedCounts &operator=(const SharedCounts &) = delete;
-	SharedCounts(SharedCounts &&) = delete;
-	SharedCounts &operator=(SharedCounts &&) = delete;
-	~SharedCounts() { ::munmap(memory_, sizeof(MappingCounts)); }
+	void *const memory =
+		::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	[[nodiscard]] MappingCounts &get() const noexcept { return *counts_; }
-
-private:
-	void *memory_;
-	MappingCounts *counts_ = nullptr;
-};
+	if (memory == MAP_FAILED)
+		throw SystemError("mmap", fmt::format("{} bytes", size), errno);
+	return Mapping({static_cast<std::byte *>(memory), size});
+}
 
 /* What the kernel may end a process with that touches what it should not. */
 void expect_access_signal(int signal)
@@ -239,14 +226,14 @@ void expect_access_signal(int signal)
 void fuzz(KtapWriter &ktap, const DrmDevice &device)
 {
 	Fuzzer fuzzer(device);
-	const SharedCounts shared;
-	const MappingCounts &counts = shared.get();
+	const Mapping shared = share_memory(sizeof(MappingCounts));
+	MappingCounts &counts = *new (shared.bytes().data()) MappingCounts;
 	std::map<int, unsigned int> signals;
 
 	for (unsigned int batch = 0; batch < batches; batch++) {
 		fuzzer.stock_up();
 		const std::vector<std::uint64_t> offsets = fuzzer.offsets();
-		Forked mapper([&] { random_mappings(device, offsets, batch, shared.get()); });
+		Forked mapper([&] { random_mappings(device, offsets, batch, counts); });
 
 		for (unsigned int i = 0; i < rounds; i++)
 			fuzzer.round();
