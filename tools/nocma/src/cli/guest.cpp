@@ -32,7 +32,7 @@ using guest::Boot;
 using guest::TtmVariant;
 
 enum class Accel { automatic, kvm, tcg };
-enum class Work { test, bench, kunit };
+enum class Work { test, bench, kunit, exec };
 
 struct Options {
 	std::string target;
@@ -49,8 +49,9 @@ struct Options {
 	std::string flavour;		    /* of the kernel, as scripts/kernel takes it */
 	std::optional<bool> vtd;	    /* given: that flavour, and the IOMMU on or off */
 	unsigned int nodes = 1;		    /* of NUMA; more: that flavour, too */
-	std::vector<std::string> arguments; /* handed to nocma test or nocma bench */
+	std::vector<std::string> arguments; /* handed to nocma test or nocma bench, or the job */
 	std::string append;		    /* to the kernel's command line */
+	std::vector<std::filesystem::path> files; /* the guest has besides */
 	bool stock_i915 = false;
 
 	/* compare */
@@ -173,6 +174,11 @@ guest::Job make_job(Work work, const Options &options, const std::string &label)
 	}
 	job.modules = modules_of(options.backend);
 	job.prepare = prepare_command(options.backend);
+	job.files = options.files;
+	if (work == Work::exec) {
+		job.argv = options.arguments;
+		return job;
+	}
 	if (work == Work::test) {
 		job.argv = {"nocma", "test", "--backend", options.backend};
 	} else {
@@ -238,8 +244,10 @@ ExitCode run(const Options &options)
 	const std::string label = options.work == Work::kunit
 					  ? "kunit"
 					  : std::string(guest::name_of(options.variant));
-	const Boot boot = make_boot(options, options.work, options.variant, options.cma, label);
 
+	if (options.work == Work::exec && options.arguments.empty())
+		throw UsageError("--exec: name the command behind --");
+	const Boot boot = make_boot(options, options.work, options.variant, options.cma, label);
 	if (options.dry_run) {
 		fmt::print("{}", guest::describe(boot));
 		return ExitCode::pass;
@@ -339,7 +347,8 @@ void add_common(CLI::App &command, Options &options)
 	command.add_option("--backend", options.backend, "Driver that nocma test or bench drives")
 		->capture_default_str();
 	command.add_option("ARGUMENT", options.arguments,
-			   "After --: handed to nocma test or nocma bench in the guest");
+			   "After --: handed to nocma test or nocma bench in the guest; with --exec "
+			   "the command");
 	command.add_flag("--dry-run", options.dry_run, "Print what would be started and stop");
 }
 
@@ -353,9 +362,15 @@ void add_work(CLI::App &command, Options &options)
 	CLI::Option *const test = add("--test", Work::test, "Run nocma test (default)");
 	CLI::Option *const bench = add("--bench", Work::bench, "Run nocma bench")->excludes(test);
 
-	add("--kunit", Work::kunit, "Print what the kernel's own KUnit suites found at boot")
+	CLI::Option *const kunit =
+		add("--kunit", Work::kunit, "Print what the kernel's own KUnit suites found at boot")
+			->excludes(test)
+			->excludes(bench);
+
+	add("--exec", Work::exec, "Run the command behind -- with its words as they are")
 		->excludes(test)
-		->excludes(bench);
+		->excludes(bench)
+		->excludes(kunit);
 }
 
 void add_run(CLI::App &app, ExitCode &result)
@@ -363,7 +378,7 @@ void add_run(CLI::App &app, ExitCode &result)
 	auto options = std::make_shared<Options>();
 	CLI::App *const command = app.add_subcommand(
 		"run",
-		"Boot once, stream the KTAP of nocma test or kunit or print the JSON of bench");
+		"Boot once; print what nocma test, bench or kunit, or any command, says there");
 	const std::map<std::string, TtmVariant> variants = {{"nocma", TtmVariant::nocma},
 							    {"stock", TtmVariant::stock}};
 
@@ -392,6 +407,11 @@ void add_run(CLI::App &app, ExitCode &result)
 	command->add_option("--flavour", options->flavour,
 			    "Kernel that scripts/kernel build TARGET --flavour NAME built")
 		->option_text("NAME");
+	command->add_option("--add", options->files,
+			    "File or folder that the guest has below /root; again for more")
+		->option_text("PATH")
+		->check(CLI::ExistingPath)
+		->allow_extra_args(false);
 	add_work(*command, *options);
 	command->callback([options, &result] { result = run(*options); });
 }

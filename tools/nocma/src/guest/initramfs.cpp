@@ -43,6 +43,16 @@ void install(const fs::path &from, const fs::path &to)
 	fs::copy_file(from, to, fs::copy_options::overwrite_existing);
 }
 
+/* Under the name it was given by; a link stands for what it leads to. */
+void add_file(const fs::path &file, const fs::path &folder)
+{
+	const fs::path named = fs::absolute(file / "").lexically_normal().parent_path();
+
+	fs::create_directories(folder);
+	fs::copy(fs::canonical(file), folder / named.filename(),
+		 fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+}
+
 /* Puts a module in the place of the kernel's own of that name. */
 void replace_module(const fs::path &modules, const fs::path &file)
 {
@@ -104,6 +114,8 @@ void make_initramfs(const fs::path &file, const KernelBuild &kernel, TtmVariant 
 	replace_module(modules, kernel.ttm(variant));
 	for (const fs::path &replacement : job.replacements)
 		replace_module(modules, replacement);
+	for (const fs::path &added : job.files)
+		add_file(added, root / "root");
 	install(busybox(), root / "bin" / "busybox");
 	install_self(root / "bin" / "nocma");
 	write_program(root / "init", init_script);

@@ -19,6 +19,7 @@ struct Job {
 	std::vector<std::string> argv;
 	JobOutput output = JobOutput::verdict;		 /* where its standard output goes */
 	std::vector<std::filesystem::path> replacements; /* for modules of the same name */
+	std::vector<std::filesystem::path> files;	 /* or folders, to be below /root */
 };
 
 /*

@@ -278,3 +278,28 @@ guest() {
 		run -2 guest "$work" --kunit
 	done
 }
+
+@test "guest: --exec runs the command behind --, with the files of --add" {
+	export FAKE_INITRD=$BATS_TEST_TMPDIR/initrd
+	local unpacked=$BATS_TEST_TMPDIR/unpacked files=$BATS_TEST_TMPDIR/files
+
+	mkdir -p "$unpacked" "$files/a folder/below"
+	echo one >"$files/a folder/below/one"
+	ln -s "a folder/below/one" "$files/two"
+	FAKE_GUEST=pass run -0 guest --add "$files/a folder/" --add "$files/two" --exec \
+		-- nocma doctor "it's" '$HOME'
+	(cd "$unpacked" && cpio --quiet -i <"$FAKE_INITRD")
+	[ "$(played_job "$unpacked/etc/nocma/job")" = "<doctor><it's><\$HOME>" ]
+	[ "$(cat "$unpacked/root/a folder/below/one")" = one ]
+	[ "$(cat "$unpacked/root/two")" = one ]
+	[ ! -L "$unpacked/root/two" ]
+	FAKE_GUEST=fail run -1 guest --exec -- false
+	FAKE_GUEST=skip run -4 guest --exec -- nocma doctor
+}
+
+@test "guest: --exec needs a command, --add a file that is there" {
+	run -2 guest --exec
+	[[ "$output" == *'--exec: name the command behind --'* ]]
+	run -2 guest --add "$BATS_TEST_TMPDIR/none" --exec -- true
+	run -2 guest --test --exec -- true
+}
