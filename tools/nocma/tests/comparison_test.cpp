@@ -124,6 +124,30 @@ TEST(Comparison, RunsOfOneLabelAddUp)
 	EXPECT_THAT(comparison.table(), HasSubstr("50.0 %"));
 }
 
+/* What was had until memory ran out, in two runs and not mixed with any other. */
+TEST(Comparison, MemoryThatRanOutIsACaseOfItsOwn)
+{
+	Comparison comparison;
+	BenchResult run = make_run("nocma", {1000000}, false);
+
+	comparison.add(run, "a1.json");
+	run.cases[0].key.exhaust = true;
+	run.cases[0].exhaustion = {.runs = 1,
+				   .available_bytes = 400ULL << 20U,
+				   .got_bytes = 100ULL << 20U,
+				   .unused_cma_bytes = 256ULL << 20U,
+				   .kills = 1};
+	comparison.add(parse_bench_result(as_text(run), "a2.json"), "a2.json");
+	run.cases[0].exhaustion.got_bytes = 300ULL << 20U;
+	comparison.add(parse_bench_result(as_text(run), "a3.json"), "a3.json");
+	ASSERT_EQ(comparison.cases().size(), 2U);
+	EXPECT_EQ(name_of(comparison.cases()[1]), "movable, 4 MiB, until memory has run out");
+	EXPECT_EQ(comparison.find("nocma", comparison.cases()[1])->exhaustion.kills, 2U);
+	EXPECT_THAT(comparison.table(), HasSubstr("got 200 of 400 MiB available (50.0 %), 256 MiB "
+						  "of the area unused"));
+	EXPECT_EQ(format_exhaustion({}), "");
+}
+
 TEST(Comparison, CmaAllocationsWithTheFlagAreAFailure)
 {
 	Comparison comparison;

@@ -75,6 +75,7 @@ TEST(BenchCommand, WrongValuesAreRefusedBeforeAnythingIsDone)
 	EXPECT_THROW(call({"bench", "--pool", "tepid"}), CLI::ParseError);
 	EXPECT_THROW(call({"bench", "--size", "2K"}), UsageError);
 	EXPECT_THROW(call({"bench", "--size", "4M,128M"}), UsageError);
+	EXPECT_THROW(call({"bench", "--exhaust", "--pool", "warm"}), UsageError);
 	EXPECT_THROW(call({"bench", "--size", "4 apples"}), CLI::ParseError);
 }
 

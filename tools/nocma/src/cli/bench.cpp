@@ -15,6 +15,7 @@
 
 #include "cli/commands.hpp"
 #include "drm/populate.hpp"
+#include "kernel/oom_canary.hpp"
 #include "kernel/pagemap.hpp"
 #include "kernel/parameters.hpp"
 #include "pressure/pressure.hpp"
@@ -38,6 +39,7 @@ struct Options {
 	std::uint64_t samples = 200;
 	double duration = 1.5; /* seconds */
 	std::uint64_t seed = 1;
+	bool exhaust = false;
 	std::string output;
 };
 
@@ -60,6 +62,12 @@ constexpr std::uint64_t held_share = 8;
 
 /* Free memory outside CMA that must stay, for migration and for the page allocator. */
 constexpr std::uint64_t reserve_share = 16;
+
+/*
+ * What the canary holds when memory is to run out: enough for the populate that has killed it to
+ * end, and for us to take note.
+ */
+constexpr std::uint64_t canary_bytes = 16 << 20;
 
 /* A guest without a calibrated TSC counts jiffies of 10 ms, and calls everything 0 or 10. */
 std::uint64_t usable_clock_step()
@@ -91,6 +99,26 @@ std::unique_ptr<SavedParameter> keep_freed_pages()
 	return std::make_unique<SavedParameter>(file, "1000000");
 }
 
+/*
+ * TTM may have half of memory, and swaps objects out beyond that; what is to be seen is the page
+ * allocator's limit. Before v5.11 the limits are elsewhere.
+ */
+std::vector<std::unique_ptr<SavedParameter>> lift_limits()
+{
+	std::vector<std::unique_ptr<SavedParameter>> limits;
+
+	for (const std::string_view name : {"pages_limit", "dma32_pages_limit"}) {
+		const std::filesystem::path file = parameter_file("ttm", name);
+
+		if (!std::filesystem::exists(file))
+			throw SkipError(fmt::format("no {}: TTM's own limit cannot be lifted, and "
+						    "memory would not run out",
+						    file.native()));
+		limits.push_back(std::make_unique<SavedParameter>(file, "4294967295"));
+	}
+	return limits;
+}
+
 class CaseRun
 {
 public:
@@ -100,6 +128,7 @@ public:
 		  budget_(std::chrono::duration_cast<Clock::duration>(
 			  std::chrono::duration<double>(options.duration))),
 		  kept_(key.warm ? keep_freed_pages() : nullptr),
+		  canary_(key.exhaust ? std::make_unique<OomCanary>(canary_bytes) : nullptr),
 		  pressure_(make_pressure(key.mode, options.seed))
 	{
 		result_.key = key;
@@ -114,8 +143,11 @@ public:
 			/* Once per case: the pool is cold and goes through the DMA API. */
 			if (result_.rounds++ == 0)
 				rig_.populate(bytes_, true);
-			measure_round();
-		} while (wants_samples() && Clock::now() < began + budget_);
+			if (result_.key.exhaust)
+				exhaust_memory();
+			else
+				measure_round();
+		} while (!result_.key.exhaust && wants_samples() && Clock::now() < began + budget_);
 		return std::move(result_);
 	}
 
@@ -159,12 +191,40 @@ private:
 			InterruptGuard::check();
 			sample(held);
 		}
+		count_events(before);
+		held.clear();
+		rig_.pool().drain();
+	}
+
+	/* Objects are held until there is no memory for another one. */
+	void exhaust_memory()
+	{
+		const std::vector<std::unique_ptr<SavedParameter>> limits = lift_limits();
+		const Counters before = read_vmstat();
+		Exhaustion &found = result_.exhaustion;
+		std::vector<BufferObject> held;
+
+		found.runs = 1;
+		found.available_bytes = find_counter(read_meminfo(), "MemAvailable").value_or(0);
+		while (canary_->alive() && result_.failed == 0) {
+			InterruptGuard::check();
+			sample(held);
+		}
+		/* The last one is there only because the canary has died for it. */
+		found.kills = canary_->alive() ? 0 : 1;
+		found.got_bytes = (held.size() - found.kills) * bytes_;
+		found.unused_cma_bytes = find_counter(read_meminfo(), "CmaFree").value_or(0);
+		count_events(before);
+		held.clear();
+		rig_.pool().drain();
+	}
+
+	void count_events(const Counters &before)
+	{
 		for (const auto &[name, delta] : counter_deltas(before, read_vmstat()))
 			if (std::find(reported_counters.begin(), reported_counters.end(), name) !=
 			    reported_counters.end())
 				result_.vmstat[name] += delta;
-		held.clear();
-		rig_.pool().drain();
 	}
 
 	/* What is warm goes back to the pool at once, for the next one to take. */
@@ -217,6 +277,7 @@ private:
 	std::uint64_t memory_;
 	Clock::duration budget_;
 	std::unique_ptr<SavedParameter> kept_;
+	std::unique_ptr<OomCanary> canary_; /* forked before the pressure has its memory */
 	std::unique_ptr<Pressure> pressure_;
 	CaseResult result_;
 };
@@ -245,7 +306,8 @@ std::vector<CaseKey> list_cases(const Options &options)
 			for (const std::string &pool : options.pools)
 				cases.push_back({.mode = mode,
 						 .object_bytes = bytes,
-						 .warm = pool == "warm"});
+						 .warm = pool == "warm",
+						 .exhaust = options.exhaust});
 	return cases;
 }
 
@@ -280,6 +342,9 @@ ExitCode bench(const Options &options)
 			   name_of(key), last.effect.text, last.populate.count(), last.rounds,
 			   format_by_order(last.cma_calls),
 			   100 * overhead_share(last, result.overhead));
+		if (options.exhaust)
+			fmt::print(stderr, "bench: {}: {}\n", name_of(key),
+				   format_exhaustion(last.exhaustion));
 	}
 	result.cma_after = read_cma_state();
 	write_result(options.output, to_json(result).dump() + "\n");
@@ -288,6 +353,8 @@ ExitCode bench(const Options &options)
 
 void validate(const Options &options)
 {
+	if (options.exhaust && options.pools != std::vector<std::string>{"cold"})
+		throw UsageError("--exhaust: what is in the pool already is no memory got");
 	make_backend(options.backend);
 	for (const std::string &mode : options.modes)
 		if (std::find(pressure_modes().begin(), pressure_modes().end(), mode) ==
@@ -330,6 +397,8 @@ void add_bench(CLI::App &app, ExitCode &result)
 		->delimiter(',')
 		->transform(CLI::AsSizeValue(false))
 		->check(CLI::PositiveNumber);
+	command->add_flag("--exhaust", options->exhaust,
+			  "Populate until memory has run out, and say how much there was");
 	command->add_option("-o,--output", options->output, "File instead of standard output");
 	command->callback([options, &result] {
 		validate(*options);

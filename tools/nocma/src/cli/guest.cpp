@@ -346,9 +346,10 @@ void add_common(CLI::App &command, Options &options)
 		->capture_default_str();
 	command.add_option("--backend", options.backend, "Driver that nocma test or bench drives")
 		->capture_default_str();
-	command.add_option("ARGUMENT", options.arguments,
-			   "After --: handed to nocma test or nocma bench in the guest; with --exec "
-			   "the command");
+	command.add_option(
+		"ARGUMENT", options.arguments,
+		"After --: handed to nocma test or nocma bench in the guest; with --exec "
+		"the command");
 	command.add_flag("--dry-run", options.dry_run, "Print what would be started and stop");
 }
 
@@ -362,10 +363,10 @@ void add_work(CLI::App &command, Options &options)
 	CLI::Option *const test = add("--test", Work::test, "Run nocma test (default)");
 	CLI::Option *const bench = add("--bench", Work::bench, "Run nocma bench")->excludes(test);
 
-	CLI::Option *const kunit =
-		add("--kunit", Work::kunit, "Print what the kernel's own KUnit suites found at boot")
-			->excludes(test)
-			->excludes(bench);
+	CLI::Option *const kunit = add("--kunit", Work::kunit,
+				       "Print what the kernel's own KUnit suites found at boot")
+					   ->excludes(test)
+					   ->excludes(bench);
 
 	add("--exec", Work::exec, "Run the command behind -- with its words as they are")
 		->excludes(test)

@@ -66,6 +66,29 @@ TimeSplit split_from_json(const json &split)
 		.parts = split.at("parts")};
 }
 
+/* Null when memory was not to run out. */
+json exhaustion_to_json(const Exhaustion &exhaustion)
+{
+	if (exhaustion.runs == 0)
+		return nullptr;
+	return {{"runs", exhaustion.runs},
+		{"available_bytes", exhaustion.available_bytes},
+		{"got_bytes", exhaustion.got_bytes},
+		{"unused_cma_bytes", exhaustion.unused_cma_bytes},
+		{"kills", exhaustion.kills}};
+}
+
+Exhaustion exhaustion_from_json(const json &exhaustion)
+{
+	if (exhaustion.is_null())
+		return {};
+	return {.runs = exhaustion.at("runs"),
+		.available_bytes = exhaustion.at("available_bytes"),
+		.got_bytes = exhaustion.at("got_bytes"),
+		.unused_cma_bytes = exhaustion.at("unused_cma_bytes"),
+		.kills = exhaustion.at("kills")};
+}
+
 json case_to_json(const CaseResult &one, const Overhead &overhead)
 {
 	const std::uint64_t total = one.populate.sum();
@@ -88,25 +111,29 @@ json case_to_json(const CaseResult &one, const Overhead &overhead)
 		{"split_ns", split_to_json(one.split)},
 		{"traced_calls", one.traced_calls},
 		{"overhead_share", overhead_share(one, overhead)},
-		{"vmstat", one.vmstat}};
+		{"vmstat", one.vmstat},
+		{"exhaustion", exhaustion_to_json(one.exhaustion)}};
 }
 
 CaseResult case_from_json(const json &mode)
 {
-	CaseResult result{.key = {.mode = mode.at("mode"),
-				  .object_bytes = mode.at("object_bytes"),
-				  .warm = mode.at("pool") == "warm"},
-			  .effect = {.asserted = mode.at("effect").at("asserted"),
-				     .text = mode.at("effect").at("text"),
-				     .values = mode.at("effect").at("values")},
-			  .rounds = mode.at("rounds"),
-			  .failed = mode.at("failed_populates"),
-			  .populate = Histogram::from_json(mode.at("populate_ns")),
-			  .cma_alloc = Histogram::from_json(mode.at("cma_alloc_ns")),
-			  .cma_calls = {},
-			  .split = split_from_json(mode.at("split_ns")),
-			  .traced_calls = mode.at("traced_calls"),
-			  .vmstat = mode.at("vmstat")};
+	CaseResult result{
+		.key = {.mode = mode.at("mode"),
+			.object_bytes = mode.at("object_bytes"),
+			.warm = mode.at("pool") == "warm",
+			.exhaust = mode.contains("exhaustion") && !mode.at("exhaustion").is_null()},
+		.effect = {.asserted = mode.at("effect").at("asserted"),
+			   .text = mode.at("effect").at("text"),
+			   .values = mode.at("effect").at("values")},
+		.rounds = mode.at("rounds"),
+		.failed = mode.at("failed_populates"),
+		.populate = Histogram::from_json(mode.at("populate_ns")),
+		.cma_alloc = Histogram::from_json(mode.at("cma_alloc_ns")),
+		.cma_calls = {},
+		.split = split_from_json(mode.at("split_ns")),
+		.traced_calls = mode.at("traced_calls"),
+		.vmstat = mode.at("vmstat"),
+		.exhaustion = exhaustion_from_json(mode.value("exhaustion", json(nullptr)))};
 
 	for (const json &calls : mode.at("cma_alloc_calls"))
 		result.cma_calls[{calls.at("order"), calls.at("ok")}] +=
@@ -174,8 +201,9 @@ std::string format_bytes(std::uint64_t bytes)
 
 std::string name_of(const CaseKey &key)
 {
-	return fmt::format("{}, {}{}", key.mode, format_bytes(key.object_bytes),
-			   key.warm ? ", warm" : "");
+	return fmt::format("{}, {}{}{}", key.mode, format_bytes(key.object_bytes),
+			   key.warm ? ", warm" : "",
+			   key.exhaust ? ", until memory has run out" : "");
 }
 
 void TimeSplit::add(const TimeSplit &other)
@@ -184,6 +212,15 @@ void TimeSplit::add(const TimeSplit &other)
 	total += other.total;
 	for (const auto &[name, time] : other.parts)
 		parts[name] += time;
+}
+
+void Exhaustion::add(const Exhaustion &other) noexcept
+{
+	runs += other.runs;
+	available_bytes += other.available_bytes;
+	got_bytes += other.got_bytes;
+	unused_cma_bytes += other.unused_cma_bytes;
+	kills += other.kills;
 }
 
 TimeSplit split_time(const std::vector<TracedCall> &calls, std::chrono::nanoseconds populate,
@@ -302,6 +339,7 @@ void merge(CaseResult &into, const CaseResult &from)
 	into.traced_calls += from.traced_calls;
 	for (const auto &[name, delta] : from.vmstat)
 		into.vmstat[name] += delta;
+	into.exhaustion.add(from.exhaustion);
 }
 
 } // namespace nocma

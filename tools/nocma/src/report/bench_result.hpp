@@ -29,12 +29,13 @@ constexpr int bench_schema_version = 2;
 struct CaseKey {
 	std::string mode;
 	std::uint64_t object_bytes = 0;
-	bool warm = false; /* TTM's pool holds the pages already */
+	bool warm = false;    /* TTM's pool holds the pages already */
+	bool exhaust = false; /* objects are held until memory has run out */
 
 	bool operator==(const CaseKey &) const = default;
 };
 
-/* "movable, 4 MiB", "idle, 64 KiB, warm". */
+/* "movable, 4 MiB", "idle, 64 KiB, warm", "idle, 4 MiB, until memory has run out". */
 std::string name_of(const CaseKey &key);
 
 /* "4 KiB", "4 MiB", "8294400 B": in the largest unit that divides it. */
@@ -64,6 +65,18 @@ constexpr std::array<std::string_view, 5> time_parts = {"cma_alloc", "compaction
 TimeSplit split_time(const std::vector<TracedCall> &calls, std::chrono::nanoseconds populate,
 		     const std::set<Traced> &traced);
 
+/* How much memory objects got until none was left. Sums over so many runs; 0 where not asked for.
+ */
+struct Exhaustion {
+	std::uint64_t runs = 0;
+	std::uint64_t available_bytes = 0;  /* MemAvailable before the first object */
+	std::uint64_t got_bytes = 0;	    /* of objects before the one that found no memory */
+	std::uint64_t unused_cma_bytes = 0; /* free in the area when nothing else was */
+	std::uint64_t kills = 0; /* runs that the out-of-memory killer ended; the others: -ENOMEM */
+
+	void add(const Exhaustion &other) noexcept;
+};
+
 /* What was measured in one case. Times in nanoseconds. */
 struct CaseResult {
 	CaseKey key;
@@ -76,6 +89,7 @@ struct CaseResult {
 	TimeSplit split;	/* of populates that are not in `populate` */
 	std::uint64_t traced_calls = 0; /* calls that probes saw in `populate` */
 	std::map<std::string, std::int64_t, std::less<>> vmstat;
+	Exhaustion exhaustion;
 };
 
 /* What the measuring itself costs, in nanoseconds. */

@@ -32,6 +32,9 @@ std::string row(std::string_view title, const CaseResult &result)
 
 	if (result.failed != 0)
 		text += fmt::format("  {:<9} {:>6} populates found no memory\n", "", result.failed);
+	if (result.exhaustion.runs != 0)
+		text += fmt::format("  {:<9} {:>6} {}\n", "", "",
+				    format_exhaustion(result.exhaustion));
 	return text;
 }
 
@@ -68,6 +71,20 @@ std::string format_cma_share(const CaseResult &result)
 	if (result.populate.sum() == 0)
 		return "-";
 	return fmt::format("{:.1f} %", 100 * ratio(result.populate.sum(), result.cma_alloc.sum()));
+}
+
+std::string format_exhaustion(const Exhaustion &exhaustion)
+{
+	const auto mebibytes = [&](std::uint64_t bytes) {
+		return bytes / exhaustion.runs >> 20U;
+	};
+
+	if (exhaustion.runs == 0)
+		return "";
+	return fmt::format("got {} of {} MiB available ({:.1f} %), {} MiB of the area unused",
+			   mebibytes(exhaustion.got_bytes), mebibytes(exhaustion.available_bytes),
+			   100 * ratio(exhaustion.available_bytes, exhaustion.got_bytes),
+			   mebibytes(exhaustion.unused_cma_bytes));
 }
 
 std::uint64_t count_cma_calls(const CaseResult &result) noexcept

@@ -114,6 +114,12 @@ std::string format_milliseconds(std::uint64_t nanoseconds);
 /* "1.43", "200": a ratio with three digits. */
 std::string format_ratio(double ratio);
 
+/*
+ * "got 220 of 466 MiB available (47.2 %), 250 MiB of the area unused": the mean of a run. Empty
+ * where memory was not to run out.
+ */
+std::string format_exhaustion(const Exhaustion &exhaustion);
+
 /* The share of all populate time spent in cma_alloc(), in percent; "-" without populates. */
 std::string format_cma_share(const CaseResult &result);
 

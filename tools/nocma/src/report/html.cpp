@@ -198,6 +198,14 @@ std::string ratio_cells(const CaseResult &fast, const CaseResult &slow, std::str
 			   title.back(), found.rank.superiority, found.rank.p_value);
 }
 
+std::string exhaustion_row(const Column &column, const CaseResult &result)
+{
+	if (result.exhaustion.runs == 0)
+		return "";
+	return fmt::format("<tr><td>{}<td class=text colspan=12>{}\n", short_title(column),
+			   format_exhaustion(result.exhaustion));
+}
+
 std::string table(const Comparison &comparison)
 {
 	std::string text =
@@ -211,7 +219,8 @@ std::string table(const Comparison &comparison)
 		for (const Column &column : columns)
 			if (const CaseResult *const result = comparison.find(column.label, key))
 				text += fmt::format("<tr><td>{}{}\n", short_title(column),
-						    cells(*result));
+						    cells(*result)) +
+					exhaustion_row(column, *result);
 		for (const Pair &pair : contrasted) {
 			const CaseResult *const fast = comparison.find(pair.fast, key);
 			const CaseResult *const slow = comparison.find(pair.slow, key);
