@@ -169,6 +169,59 @@ TEST(TraceText, Of612)
 	EXPECT_TRUE(analysis.absent.empty());
 }
 
+/*
+ * Recorded by nocma trace --live in a guest of Debian's 7.2.13+deb14-amd64, which has CMA where the
+ * older ones have none: radeon, cma=256M.
+ */
+TEST(TraceText, Of72)
+{
+	const Analysis analysis = analysis_of(read_file(TEST_DATA_DIR "/function_graph-7.2"));
+
+	EXPECT_EQ(analysis.populate->calls, 3U);
+	EXPECT_EQ(analysis.populate->total, nanoseconds(132992390));
+	EXPECT_EQ(analysis.populate->cma, nanoseconds(109044094));
+	EXPECT_EQ(analysis.populate->cma_function, "dma_alloc_contiguous");
+	EXPECT_EQ(figures_of(analysis, "cma_alloc").calls, 12U);
+	EXPECT_EQ(analysis.series, "v7.2");
+	EXPECT_EQ(analysis.cause, Cause::cma);
+	EXPECT_TRUE(analysis.absent.empty());
+}
+
+/*
+ * The tracer's own text while radeon comes up under Debian's 5.10.0-46, 6.1.0-57 and
+ * 6.12.117+deb12-amd64, eight levels deep, with options funcgraph-tail, funcgraph-proc and
+ * funcgraph-abstime. These kernels have no CMA. The times were added up by another program.
+ */
+TEST(TraceText, OfDebianKernelsWithNamedEndsTasksAndTimes)
+{
+	struct Recorded {
+		const char *file;
+		const char *populate; /* what allocates the pages */
+		nanoseconds total;
+		nanoseconds dma;
+		std::size_t dma_calls;
+	};
+
+	for (const Recorded &recorded :
+	     {Recorded{"5.10", "ttm_dma_populate", nanoseconds(7206196), nanoseconds(3324306), 4},
+	      Recorded{"6.1", "ttm_pool_alloc", nanoseconds(10156298), nanoseconds(49203), 1},
+	      Recorded{"6.12-tail", "ttm_pool_alloc", nanoseconds(2096672), nanoseconds(71644),
+		       1}}) {
+		const Analysis analysis = analysis_of(read_file(
+			fmt::format("{}/function_graph-{}", TEST_DATA_DIR, recorded.file)));
+
+		SCOPED_TRACE(recorded.file);
+		EXPECT_EQ(analysis.populate->calls, 2U);
+		EXPECT_EQ(analysis.populate->total, recorded.total);
+		EXPECT_EQ(analysis.populate->cma, nanoseconds(0));
+		EXPECT_EQ(figures_of(analysis, recorded.populate).calls, 1U);
+		EXPECT_EQ(figures_of(analysis, "dma_alloc_attrs").calls, recorded.dma_calls);
+		EXPECT_EQ(figures_of(analysis, "dma_alloc_attrs").total, recorded.dma);
+		EXPECT_EQ(analysis.cause, Cause::other);
+		EXPECT_TRUE(analysis.absent.empty());
+	}
+}
+
 TEST(TraceText, WithoutIndentation)
 {
 	std::string text;
