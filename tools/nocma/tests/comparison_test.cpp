@@ -124,6 +124,30 @@ TEST(Comparison, RunsOfOneLabelAddUp)
 	EXPECT_THAT(comparison.table(), HasSubstr("50.0 %"));
 }
 
+TEST(Comparison, BootsArePairedWhenThereAreEnough)
+{
+	Comparison comparison;
+
+	for (std::uint64_t boot = 1; boot <= 5; boot++) {
+		comparison.add(make_run("cma0", {1000}, false), "0.json");
+		comparison.add(make_run("nocma", {1000 + 100 * boot}, false), "a.json");
+	}
+	EXPECT_FALSE(comparison.boot_contrast(contrasted[1], comparison.cases()[0]));
+	EXPECT_THAT(comparison.table(), testing::Not(HasSubstr("pairs of boots")));
+	comparison.add(make_run("cma0", {1000}, false), "0.json");
+	comparison.add(make_run("nocma", {900}, false), "a.json");
+	const auto found = comparison.boot_contrast(contrasted[1], comparison.cases()[0]);
+	ASSERT_TRUE(found);
+	EXPECT_EQ(found->pairs, 6U);
+	EXPECT_NEAR(found->p99.low, 0.9, 0.01);
+	EXPECT_NEAR(found->p99.median, 1.25, 0.01);
+	EXPECT_NEAR(found->p99.high, 1.5, 0.01);
+	EXPECT_THAT(comparison.table(),
+		    HasSubstr("A/0       p50 1.25x (0.90 to 1.50), p99 1.25x (0.90 "
+			      "to 1.50) in 6 pairs of boots; intervals of 96.9 %"));
+	EXPECT_FALSE(comparison.boot_contrast(contrasted[0], comparison.cases()[0]));
+}
+
 /* What was had until memory ran out, in two runs and not mixed with any other. */
 TEST(Comparison, MemoryThatRanOutIsACaseOfItsOwn)
 {

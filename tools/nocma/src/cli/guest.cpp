@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -56,6 +57,7 @@ struct Options {
 
 	/* compare */
 	unsigned int rounds = 2;
+	bool against_cma0 = false;
 	std::string output = "nocma-compare";
 };
 
@@ -269,17 +271,28 @@ struct Configuration {
 	std::string cma;
 };
 
-/* A B A B ... so that a drift of the host hits both, then the lower bound. */
+/* A B A B ... so that a drift of the host hits both, then the third one once. */
 std::vector<Configuration> plan_comparison(const Options &options)
 {
+	const Configuration nocma = {std::string(label_nocma), TtmVariant::nocma, options.cma};
+	Configuration other = {std::string(label_stock), TtmVariant::stock, options.cma};
+	Configuration third = {std::string(label_cma0), TtmVariant::stock, "0"};
 	std::vector<Configuration> plan;
 
+	if (options.against_cma0)
+		std::swap(other, third);
 	for (unsigned int round = 0; round < options.rounds; round++) {
-		plan.push_back({std::string(label_nocma), TtmVariant::nocma, options.cma});
-		plan.push_back({std::string(label_stock), TtmVariant::stock, options.cma});
+		plan.push_back(nocma);
+		plan.push_back(other);
 	}
-	plan.push_back({std::string(label_cma0), TtmVariant::stock, "0"});
+	plan.push_back(third);
 	return plan;
+}
+
+/* Numbered so that the names sort in the order of the boots. */
+std::string file_name(std::size_t boot, std::size_t boots, const std::string &label)
+{
+	return fmt::format("{:0{}}-{}.json", boot, std::to_string(boots).size(), label);
 }
 
 ExitCode compare(const Options &options)
@@ -294,8 +307,7 @@ ExitCode compare(const Options &options)
 		const Configuration &configuration = plan[i];
 		const Boot boot = make_boot(options, Work::bench, configuration.variant,
 					    configuration.cma, configuration.label);
-		const fs::path file =
-			folder / fmt::format("{}-{}.json", i + 1, configuration.label);
+		const fs::path file = folder / file_name(i + 1, plan.size(), configuration.label);
 
 		if (options.dry_run) {
 			fmt::print("boot {} of {}: {}\n{}", i + 1, plan.size(), configuration.label,
@@ -424,7 +436,12 @@ void add_compare(CLI::App &app, ExitCode &result)
 		"compare", "Measure with the flag, without it and with cma=0 in alternate boots");
 
 	add_common(*command, *options);
-	command->add_option("--rounds", options->rounds, "Boots of either ttm.ko")
+	command->add_option("--against", options->against_cma0,
+			    "What the flag is measured against in alternate boots: stock or cma0")
+		->transform(CLI::CheckedTransformer(
+			std::map<std::string, bool>{{"stock", false}, {"cma0", true}}))
+		->option_text("NAME");
+	command->add_option("--rounds", options->rounds, "Boots of either")
 		->check(CLI::Range(1, 100))
 		->option_text("N")
 		->capture_default_str();

@@ -108,6 +108,26 @@ Contrast contrast(const CaseResult &fast, const CaseResult &slow)
 		.rank = mann_whitney(fast.populate, slow.populate)};
 }
 
+std::string format_boot_contrast(const BootContrast &found)
+{
+	const auto interval = [](const MedianInterval &ratio) {
+		return fmt::format("{}x ({} to {})", format_ratio(ratio.median),
+				   format_ratio(ratio.low), format_ratio(ratio.high));
+	};
+
+	return fmt::format("p50 {}, p99 {} in {} pairs of boots; intervals of {:.1f} %",
+			   interval(found.p50), interval(found.p99), found.pairs,
+			   100 * found.p99.confidence);
+}
+
+std::vector<BootFigures> LabelResult::boots_of(const CaseKey &key) const
+{
+	for (std::size_t i = 0; i < cases.size(); i++)
+		if (cases[i].key == key)
+			return boots[i];
+	return {};
+}
+
 const CaseResult *LabelResult::find(const CaseKey &key) const noexcept
 {
 	const auto found = std::find_if(cases.begin(), cases.end(),
@@ -161,10 +181,17 @@ void Comparison::add(BenchResult result, std::string_view file)
 			std::find_if(label.cases.begin(), label.cases.end(),
 				     [&](const CaseResult &other) { return other.key == one.key; });
 
-		if (same == label.cases.end())
+		const BootFigures boot = {.p50 = one.populate.percentile(50),
+					  .p99 = one.populate.percentile(99)};
+
+		if (same == label.cases.end()) {
 			label.cases.push_back(std::move(one));
-		else
+			label.boots.push_back({boot});
+		} else {
 			merge(*same, one);
+			label.boots[static_cast<std::size_t>(same - label.cases.begin())].push_back(
+				boot);
+		}
 	}
 }
 
@@ -180,6 +207,30 @@ const CaseResult *Comparison::find(std::string_view label, const CaseKey &key) c
 	const auto found = labels_.find(label);
 
 	return found == labels_.end() ? nullptr : found->second.find(key);
+}
+
+std::optional<BootContrast> Comparison::boot_contrast(const Pair &pair, const CaseKey &key) const
+{
+	constexpr double enough = 0.95;
+	const auto fast = labels_.find(pair.fast);
+	const auto slow = labels_.find(pair.slow);
+
+	if (fast == labels_.end() || slow == labels_.end())
+		return std::nullopt;
+	const std::vector<BootFigures> fast_boots = fast->second.boots_of(key);
+	const std::vector<BootFigures> slow_boots = slow->second.boots_of(key);
+	const std::size_t pairs = std::min(fast_boots.size(), slow_boots.size());
+	std::vector<double> p50;
+	std::vector<double> p99;
+
+	for (std::size_t i = 0; i < pairs; i++) {
+		p50.push_back(ratio(fast_boots[i].p50, slow_boots[i].p50));
+		p99.push_back(ratio(fast_boots[i].p99, slow_boots[i].p99));
+	}
+	if (pairs == 0 || median_interval(p99).confidence < enough)
+		return std::nullopt;
+	return BootContrast{
+		.pairs = pairs, .p50 = median_interval(p50), .p99 = median_interval(p99)};
 }
 
 std::vector<CaseKey> Comparison::cases() const
@@ -221,6 +272,9 @@ std::string Comparison::table() const
 
 			if (fast != nullptr && slow != nullptr)
 				text += ratio_row(pair.title, *fast, *slow);
+			if (const auto boots = boot_contrast(pair, key))
+				text += fmt::format("  {:<9} {}\n", pair.title,
+						    format_boot_contrast(*boots));
 		}
 	}
 	return text;

@@ -4,11 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "report/bench_result.hpp"
+#include "stats/median_interval.hpp"
 #include "stats/rank_test.hpp"
 
 namespace nocma
@@ -31,12 +33,20 @@ constexpr std::array<Column, 3> columns = {{
 	{label_cma0, "0  cma=0"},
 }};
 
+/* Two percentiles of one boot, in nanoseconds. */
+struct BootFigures {
+	std::uint64_t p50;
+	std::uint64_t p99;
+};
+
 /* All runs of one label, merged case by case. */
 struct LabelResult {
 	std::uint64_t runs = 0;
-	std::vector<CaseResult> cases; /* in the order of their first appearance */
+	std::vector<CaseResult> cases;		     /* in the order of their first appearance */
+	std::vector<std::vector<BootFigures>> boots; /* of each of the cases, in order */
 
 	[[nodiscard]] const CaseResult *find(const CaseKey &key) const noexcept;
+	[[nodiscard]] std::vector<BootFigures> boots_of(const CaseKey &key) const;
 	[[nodiscard]] std::uint64_t cma_calls() const noexcept;
 	[[nodiscard]] std::uint64_t populates() const noexcept;
 };
@@ -52,6 +62,16 @@ struct Contrast {
 };
 
 Contrast contrast(const CaseResult &fast, const CaseResult &slow);
+
+/* Ratios of percentiles, boot by boot: what a boot differs from the next counts, too. */
+struct BootContrast {
+	std::size_t pairs;
+	MedianInterval p50;
+	MedianInterval p99;
+};
+
+/* "p50 1.04x (1.01 to 1.08), p99 ... in 6 pairs of boots; intervals of 96.9 %" */
+std::string format_boot_contrast(const BootContrast &found);
 
 /* The pairs that reports contrast: what the flag saves, and what is left to the lower bound. */
 struct Pair {
@@ -101,6 +121,13 @@ public:
 	/* Null when that label has no such case. */
 	[[nodiscard]] const CaseResult *find(std::string_view label,
 					     const CaseKey &key) const noexcept;
+
+	/*
+	 * The first boot of `slow` by the first of `fast`, and so on; nothing when they are too few
+	 * for an interval of 95 %.
+	 */
+	[[nodiscard]] std::optional<BootContrast> boot_contrast(const Pair &pair,
+								const CaseKey &key) const;
 
 private:
 	BenchResult first_; /* what the others must agree with */

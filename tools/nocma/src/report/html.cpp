@@ -228,6 +228,10 @@ std::string table(const Comparison &comparison)
 			if (fast != nullptr && slow != nullptr)
 				text += fmt::format("<tr class=ratio><td>{}{}\n", pair.title,
 						    ratio_cells(*fast, *slow, pair.title));
+			if (const auto boots = comparison.boot_contrast(pair, key))
+				text += fmt::format(
+					"<tr class=ratio><td>{}<td class=text colspan=12>{}\n",
+					pair.title, format_boot_contrast(*boots));
 		}
 		text += "</tbody>\n";
 	}

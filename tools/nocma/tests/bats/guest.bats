@@ -263,6 +263,9 @@ guest() {
 	run -0 "$NOCMA" guest compare v6.12 --accel tcg --rounds 2 --dry-run
 	[ "$(grep -c '^boot' <<<"$output")" -eq 5 ]
 	[[ "$output" == *'boot 5 of 5: cma0'*'cma=0'* ]]
+	run -0 "$NOCMA" guest compare v6.12 --accel tcg --rounds 6 --against cma0 --dry-run
+	[ "$(grep -c '^boot' <<<"$output")" -eq 13 ]
+	[[ "$output" == *'boot 1 of 13: nocma'*'boot 2 of 13: cma0'*'boot 13 of 13: stock'* ]]
 	# Not even to find out whether KVM works.
 	run -0 "$NOCMA" guest run v6.12 --dry-run
 	[ ! -e "$NOCMA_CACHE/kvm-probe" ]
