@@ -56,12 +56,13 @@ svg g { font-family: inherit; }
 .legend i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px;
 	print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums;
+table { border-collapse: separate; border-spacing: 0; font-size: .85rem; font-variant-numeric: tabular-nums;
 	white-space: nowrap; }
-th, td { padding: .2rem .5rem; text-align: right; border-bottom: 1px solid var(--line); }
+/* Whole pixels: the cells that stay in place would cover lines between two. */
+th, td { padding: 3px 8px; line-height: 20px; text-align: right; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--back); }
-th.case { padding-top: .8rem; text-align: left; }
-td.text { text-align: left; }
+th.case { padding-top: 13px; text-align: left; }
+th.text, td.text { text-align: left; }
 tr.ratio td { color: var(--faint); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; font-size: .9rem; }
 dt { color: var(--faint); }
@@ -78,8 +79,9 @@ dd { margin: 0; overflow-wrap: anywhere; }
 	.figures, figure, tbody { break-inside: avoid; }
 	h2, h3 { break-after: avoid; }
 	.scroll { overflow: visible; }
-	table { font-size: 6.5pt; }
-	th, td { padding: .1rem .25rem; }
+	table { font-size: 8pt; }
+	table.counters { font-size: 6.5pt; }
+	th, td { padding: 1px 4px; line-height: 1.4; }
 }
 )";
 
@@ -241,7 +243,7 @@ std::string table(const Comparison &comparison)
 std::string counter_table(const Comparison &comparison)
 {
 	std::set<std::string> names;
-	std::string text = "<div class=scroll><table>\n<thead><tr><th>TTM";
+	std::string text = "<div class=scroll><table class=counters>\n<thead><tr><th>TTM";
 
 	for (const CaseKey &key : comparison.cases())
 		for (const Row &row : rows_of(comparison, key))
@@ -325,7 +327,8 @@ std::string conditions(const Comparison &comparison)
 				  common.machine.architecture, common.machine.kernel_version));
 	add("Configuration", common.machine.config_hash);
 	add("Command line of the first boot", common.machine.command_line);
-	add("Machine", fmt::format("{} CPUs, {} MiB, accelerator {}", common.machine.cpus,
+	add("Machine", fmt::format("{} CPU{}, {} MiB, accelerator {}", common.machine.cpus,
+				   common.machine.cpus == 1 ? "" : "s",
 				   common.machine.memory_bytes >> 20, common.machine.accelerator));
 	add("Device", fmt::format("{} {}, TTM by {}()", common.device_driver, common.device_version,
 				  common.ttm_function));
