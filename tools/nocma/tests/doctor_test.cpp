@@ -121,7 +121,7 @@ private:
 constexpr std::string_view with_cma =
 	"CONFIG_X86_64=y\nCONFIG_CMA=y\nCONFIG_DMA_CMA=y\nCONFIG_CMA_SIZE_MBYTES=16\n";
 
-/* Debian's amd64 kernels are built without CMA: nobody is affected, root or not. */
+/* Debian's amd64 kernels up to 6.12 are built without CMA: nobody is affected, root or not. */
 TEST(Doctor, DebianAmd64)
 {
 	Record record("6.12.94+deb13-amd64");
@@ -133,6 +133,28 @@ TEST(Doctor, DebianAmd64)
 	EXPECT_THAT(record.finding("cma stall").why, HasSubstr("without CONFIG_CMA"));
 	EXPECT_EQ(exit_code(record.diagnosis().status()), ExitCode::pass);
 	EXPECT_EQ(record.facts().architecture, "x86_64");
+}
+
+/*
+ * Debian's 7.2.13+deb14-amd64, as its guest with a radeon and cma=256M was seen by doctor: CMA is built
+ * in, an area is there only when it is asked for. What of its configuration is about CMA is as it is.
+ */
+TEST(Doctor, DebianAmd64WithCmaBuiltIn)
+{
+	Record record("7.2.13+deb14-amd64");
+
+	record.config("CONFIG_X86_64=y\nCONFIG_CMA=y\n# CONFIG_CMA_DEBUGFS is not set\n"
+		      "CONFIG_CMA_SYSFS=y\nCONFIG_CMA_AREAS=20\nCONFIG_DMA_CMA=y\n"
+		      "CONFIG_DMA_NUMA_CMA=y\nCONFIG_CMA_SIZE_PERNUMA=y\nCONFIG_CMA_SIZE_MBYTES=0\n")
+		.cma(0)
+		.gpu("radeon", "1002:5159", 32)
+		.iomem("ffffffffff")
+		.thp();
+	EXPECT_EQ(record.diagnosis().status(), Status::not_affected);
+	EXPECT_THAT(record.finding("cma stall").why, HasSubstr("no CMA area"));
+	record.cma(256);
+	EXPECT_EQ(record.finding("cma stall").status, Status::affected);
+	EXPECT_THAT(record.finding("cma stall").help, HasSubstr("series v7.2"));
 }
 
 /* Debian's arm64 kernels have a CMA area; whether a card meets it depends on the addresses. */
