@@ -79,3 +79,27 @@ progress_line() {
 	[ "$2" -ne "$3" ] || of=', done'
 	printf '%s: %s: %d%s, %d s%s' "${0##*/}" "$1" "$2" "$of" "$4" "$5" >&2
 }
+
+# kselftest_tree SOURCE TREE: the parts of a kernel tree that selftests are made with, and our files
+# over them.
+kselftest_tree() {
+	local repo
+	repo=$(dirname "${BASH_SOURCE[0]}")/..
+
+	mkdir -p "$2"
+	tar -C "$1" -c Makefile scripts/subarch.include include/uapi/drm \
+		tools/testing/selftests/{Makefile,lib.mk,run_kselftest.sh,kselftest} | tar -x -C "$2"
+	tar -C "$repo" -c include/uapi/drm/vttm_drm.h tools/nocma tools/testing/selftests/nocma |
+		tar -x -C "$2"
+}
+
+# kselftest_make TREE OUTPUT GOAL. As scripts/harness has it, a build in another folder finds the
+# objects again.
+kselftest_make() (
+	CCACHE_DIR=${CCACHE_DIR:-$(cache_dir)/ccache}
+	CCACHE_BASEDIR=$(dirname "$1")
+	CCACHE_NOHASHDIR=1
+	CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+	export CCACHE_DIR CCACHE_BASEDIR CCACHE_NOHASHDIR CCACHE_SLOPPINESS
+	make -C "$1/tools/testing/selftests" TARGETS=nocma O="$2" "$3"
+)

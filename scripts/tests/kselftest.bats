@@ -5,25 +5,28 @@
 
 bats_require_minimum_version 1.5.0
 
-# The parts of a kernel tree that selftests are made with, and our files over them.
+# of_lib FUNCTION ARGUMENT...: in a shell of its own, for some of its names are bats' own, too.
+of_lib() (
+	# shellcheck source=scripts/lib.bash
+	. "$BATS_TEST_DIRNAME/../lib.bash"
+	"$@"
+)
+
+# selftests GOAL OUTPUT
+selftests() {
+	of_lib kselftest_make "$KTREE" "$2" "$1"
+}
+
 setup_file() {
-	local cache=${NOCMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ttm-nocma}
-	local repo=$BATS_TEST_DIRNAME/../.. source=$cache/src/v6.12/base
+	local cache=${NOCMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ttm-nocma} source
 
 	export KTREE=$BATS_FILE_TMPDIR/linux KOUT=$BATS_FILE_TMPDIR/out
-	# As scripts/harness has it: a build in another folder finds the objects again.
-	export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache} CCACHE_BASEDIR=$BATS_FILE_TMPDIR
-	export CCACHE_NOHASHDIR=1
-	export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+	source=$cache/src/v6.12/base
 	[ -d "$source/tools/testing/selftests" ] || {
 		export NO_SOURCE="no kernel source in $source: run scripts/kernel prepare v6.12"
 		return 0
 	}
-	mkdir -p "$KTREE"
-	(cd "$source" && tar -c Makefile scripts/subarch.include include/uapi/drm \
-		tools/testing/selftests/{Makefile,lib.mk,run_kselftest.sh,kselftest}) | tar -x -C "$KTREE"
-	(cd "$repo" && tar -c include/uapi/drm/vttm_drm.h tools/nocma tools/testing/selftests/nocma) |
-		tar -x -C "$KTREE"
+	of_lib kselftest_tree "$source" "$KTREE"
 	command -v rsync >/dev/null || export NO_RSYNC="no rsync, which lib.mk installs with"
 	touch "$BATS_FILE_TMPDIR/before"
 	selftests all "$KOUT" >"$BATS_FILE_TMPDIR/build.log" 2>&1 || {
@@ -36,10 +39,6 @@ setup() {
 	[ -z "${NO_SOURCE:-}" ] || skip "$NO_SOURCE"
 }
 
-# selftests GOAL OUTPUT
-selftests() {
-	make -C "$KTREE/tools/testing/selftests" TARGETS=nocma O="$2" "$1"
-}
 
 @test "all builds one program per driver, with an absolute O=" {
 	[ -x "$KOUT/kselftest/nocma/radeon" ]

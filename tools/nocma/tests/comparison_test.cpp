@@ -69,6 +69,16 @@ TEST(BenchResult, SurvivesJson)
 	EXPECT_EQ(read.cases.at(0).vmstat.at("compact_stall"), 1);
 }
 
+TEST(BenchResult, SaysWhatWasAskedFor)
+{
+	BenchResult run = make_run("nocma", {1}, false);
+
+	run.most_samples = 77;
+	run.duration_seconds = 2.5;
+	EXPECT_EQ(to_json(run).at("samples"), 77);
+	EXPECT_EQ(to_json(run).at("duration_s"), 2.5);
+}
+
 TEST(BenchResult, AbsentCmaIsNullNotZero)
 {
 	const nlohmann::json json = to_json(make_run("nocma", {1}, false));

@@ -320,6 +320,8 @@ ExitCode bench(const Options &options)
 
 	result.label = options.label;
 	result.seed = options.seed;
+	result.most_samples = options.samples;
+	result.duration_seconds = options.duration;
 	result.machine = read_machine();
 	result.clock_step_ns = clock_step;
 	result.device_driver = rig.device().driver();

@@ -11,6 +11,11 @@ set -u
 /bin/busybox --install -s
 mount -t devtmpfs devtmpfs /dev
 mount -t proc proc /proc
+# udev's part: a script that appends to /dev/stdout would make a file of it.
+ln -s /proc/self/fd /dev/fd
+for link in 0:stdin 1:stdout 2:stderr; do
+	ln -s "/proc/self/fd/${link%:*}" "/dev/${link#*:}"
+done
 mount -t sysfs sysfs /sys
 mount -t debugfs debugfs /sys/kernel/debug
 mount -t tracefs tracefs /sys/kernel/tracing

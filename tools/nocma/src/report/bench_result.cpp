@@ -281,6 +281,8 @@ json to_json(const BenchResult &result)
 		{"nocma_version", NOCMA_VERSION},
 		{"label", result.label},
 		{"seed", result.seed},
+		{"samples", result.most_samples},
+		{"duration_s", result.duration_seconds},
 		{"kernel",
 		 {{"release", result.machine.kernel_release},
 		  {"version", result.machine.kernel_version},

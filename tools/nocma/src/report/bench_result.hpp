@@ -101,6 +101,8 @@ struct Overhead {
 struct BenchResult {
 	std::string label;
 	std::uint64_t seed = 0;
+	std::uint64_t most_samples = 0; /* of a case, as asked for */
+	double duration_seconds = 0;
 	Machine machine;
 	std::uint64_t clock_step_ns = 0; /* smallest step seen of CLOCK_MONOTONIC */
 	std::string device_driver;
