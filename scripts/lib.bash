@@ -95,11 +95,9 @@ kselftest_tree() {
 
 # kselftest_make TREE OUTPUT GOAL. As scripts/harness has it, a build in another folder finds the
 # objects again.
-kselftest_make() (
-	CCACHE_DIR=${CCACHE_DIR:-$(cache_dir)/ccache}
-	CCACHE_BASEDIR=$(dirname "$1")
-	CCACHE_NOHASHDIR=1
-	CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-	export CCACHE_DIR CCACHE_BASEDIR CCACHE_NOHASHDIR CCACHE_SLOPPINESS
-	make -C "$1/tools/testing/selftests" TARGETS=nocma O="$2" "$3"
-)
+kselftest_make() {
+	env CCACHE_DIR="${CCACHE_DIR:-$(cache_dir)/ccache}" CCACHE_BASEDIR="$(dirname "$1")" \
+		CCACHE_NOHASHDIR=1 \
+		CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime \
+		make -C "$1/tools/testing/selftests" TARGETS=nocma O="$2" "$3"
+}

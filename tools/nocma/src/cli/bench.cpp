@@ -128,7 +128,6 @@ public:
 		  budget_(std::chrono::duration_cast<Clock::duration>(
 			  std::chrono::duration<double>(options.duration))),
 		  kept_(key.warm ? keep_freed_pages() : nullptr),
-		  canary_(key.exhaust ? std::make_unique<OomCanary>(canary_bytes) : nullptr),
 		  pressure_(make_pressure(key.mode, options.seed))
 	{
 		result_.key = key;
@@ -202,16 +201,17 @@ private:
 		const std::vector<std::unique_ptr<SavedParameter>> limits = lift_limits();
 		const Counters before = read_vmstat();
 		Exhaustion &found = result_.exhaustion;
+		OomCanary canary(canary_bytes);
 		std::vector<BufferObject> held;
 
 		found.runs = 1;
 		found.available_bytes = find_counter(read_meminfo(), "MemAvailable").value_or(0);
-		while (canary_->alive() && result_.failed == 0) {
+		while (canary.alive() && result_.failed == 0) {
 			InterruptGuard::check();
 			sample(held);
 		}
 		/* The last one is there only because the canary has died for it. */
-		found.kills = canary_->alive() ? 0 : 1;
+		found.kills = canary.alive() || held.empty() ? 0 : 1;
 		found.got_bytes = (held.size() - found.kills) * bytes_;
 		found.unused_cma_bytes = find_counter(read_meminfo(), "CmaFree").value_or(0);
 		count_events(before);
@@ -277,7 +277,6 @@ private:
 	std::uint64_t memory_;
 	Clock::duration budget_;
 	std::unique_ptr<SavedParameter> kept_;
-	std::unique_ptr<OomCanary> canary_; /* forked before the pressure has its memory */
 	std::unique_ptr<Pressure> pressure_;
 	CaseResult result_;
 };

@@ -83,6 +83,8 @@ AnonymousMemory::AnonymousMemory(std::size_t bytes)
 	memory_ = Mapping({static_cast<std::byte *>(address), bytes});
 	/* Fails only where there are no huge pages at all. */
 	::madvise(address, bytes, MADV_NOHUGEPAGE);
+	/* A child would share the pages: what is released here would not become free. */
+	::madvise(address, bytes, MADV_DONTFORK);
 }
 
 void AnonymousMemory::populate(std::size_t first_page, std::size_t pages) const

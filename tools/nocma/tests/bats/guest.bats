@@ -283,16 +283,16 @@ guest() {
 }
 
 @test "guest: --exec runs the command behind --, with the files of --add" {
-	export FAKE_INITRD=$BATS_TEST_TMPDIR/initrd
 	local unpacked=$BATS_TEST_TMPDIR/unpacked files=$BATS_TEST_TMPDIR/files
+	local initrd=$BATS_TEST_TMPDIR/initrd
 
 	mkdir -p "$unpacked" "$files/a folder/below"
 	echo one >"$files/a folder/below/one"
 	ln -s "a folder/below/one" "$files/two"
-	FAKE_GUEST=pass run -0 guest --add "$files/a folder/" --add "$files/two" --exec \
-		-- nocma doctor "it's" '$HOME'
-	(cd "$unpacked" && cpio --quiet -i <"$FAKE_INITRD")
-	[ "$(played_job "$unpacked/etc/nocma/job")" = "<doctor><it's><\$HOME>" ]
+	FAKE_GUEST=pass FAKE_INITRD=$initrd run -0 guest --add "$files/a folder/" \
+		--add "$files/two" --exec -- nocma doctor "it's" "a \$b"
+	(cd "$unpacked" && cpio --quiet -i <"$initrd")
+	[ "$(played_job "$unpacked/etc/nocma/job")" = "<doctor><it's><a \$b>" ]
 	[ "$(cat "$unpacked/root/a folder/below/one")" = one ]
 	[ "$(cat "$unpacked/root/two")" = one ]
 	[ ! -L "$unpacked/root/two" ]
