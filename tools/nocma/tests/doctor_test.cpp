@@ -136,8 +136,9 @@ TEST(Doctor, DebianAmd64)
 }
 
 /*
- * Debian's 7.2.13+deb14-amd64, as its guest with a radeon and cma=256M was seen by doctor: CMA is built
- * in, an area is there only when it is asked for. What of its configuration is about CMA is as it is.
+ * Debian's 7.2.13+deb14-amd64, as its guest with a radeon and cma=256M was seen by doctor: CMA is
+ * built in, an area is there only when it is asked for. What of its configuration is about CMA is
+ * as it is.
  */
 TEST(Doctor, DebianAmd64WithCmaBuiltIn)
 {
@@ -145,7 +146,8 @@ TEST(Doctor, DebianAmd64WithCmaBuiltIn)
 
 	record.config("CONFIG_X86_64=y\nCONFIG_CMA=y\n# CONFIG_CMA_DEBUGFS is not set\n"
 		      "CONFIG_CMA_SYSFS=y\nCONFIG_CMA_AREAS=20\nCONFIG_DMA_CMA=y\n"
-		      "CONFIG_DMA_NUMA_CMA=y\nCONFIG_CMA_SIZE_PERNUMA=y\nCONFIG_CMA_SIZE_MBYTES=0\n")
+		      "CONFIG_DMA_NUMA_CMA=y\nCONFIG_CMA_SIZE_PERNUMA=y\nCONFIG_CMA_SIZE_MBYTES="
+		      "0\n")
 		.cma(0)
 		.gpu("radeon", "1002:5159", 32)
 		.iomem("ffffffffff")
