@@ -131,7 +131,10 @@ std::vector<std::string> modules_of(const std::string &backend)
 	return {backend};
 }
 
-/* No display is behind the stub; without KMS i915 does not register at all. */
+/*
+ * No display is behind the stub; without KMS i915 does not register at all. tmpfs inodes are what a
+ * mount that has to fail is told by.
+ */
 std::string parameters_of(const Options &options)
 {
 	std::vector<std::string> parameters;
@@ -139,7 +142,8 @@ std::string parameters_of(const Options &options)
 	if (options.work == Work::kunit)
 		parameters.emplace_back("kunit.enable=1 kunit.autorun=1");
 	else if (options.backend == "i915")
-		parameters.emplace_back("i915.disable_display=1 i915.modeset=1");
+		parameters.emplace_back("i915.disable_display=1 i915.modeset=1 "
+					"slub_debug=A,shmem_inode_cache");
 	if (!options.append.empty())
 		parameters.push_back(options.append);
 	return fmt::format("{}", fmt::join(parameters, " "));
