@@ -103,6 +103,17 @@ TEST(QemuCommand, KnowsBothAccelerators)
 		    HasSubstr("tcg"));
 }
 
+/* QEMU takes the last CPU it is told, and gives a device the slot asked for if that is free. */
+TEST(QemuCommand, WhatIsAddedStandsBehindTheCpuAndBeforeTheDevices)
+{
+	const std::vector<std::string> command =
+		command_for({.qemu = {"-cpu", "max", "-device", "x"}});
+	const auto added = std::find(command.begin(), command.end(), "max");
+
+	EXPECT_LT(std::find(command.begin(), command.end(), "qemu64"), added);
+	EXPECT_LT(added, std::find(command.begin(), command.end(), "pci-testdev"));
+}
+
 class BuiltKernel : public testing::Test
 {
 protected:

@@ -53,6 +53,7 @@ struct Options {
 	std::vector<std::string> arguments; /* handed to nocma test or nocma bench, or the job */
 	std::string append;		    /* to the kernel's command line */
 	std::vector<std::filesystem::path> files; /* the guest has besides */
+	std::string qemu;			  /* to QEMU's, words between blanks */
 	bool stock_i915 = false;
 
 	/* compare */
@@ -116,18 +117,26 @@ Accelerator choose_accelerator(const Options &options, const guest::KernelBuild 
  */
 std::string flavour_of(const Options &options)
 {
-	const bool wanted = options.vtd || options.nodes > 1 || options.backend == "i915";
+	const bool wanted = options.vtd || options.nodes > 1 || options.backend == "i915" ||
+			    options.backend == "igdstub";
 
 	return options.flavour.empty() && wanted ? "vtd" : options.flavour;
 }
 
-/* The back-end's driver; vttm's tests want some swap, too, see prepare_command(). */
+/*
+ * The back-end's driver, and the disk for those that want some swap, see prepare_command(). That
+ * igdstub loads, or does not, is what its own tests are about.
+ */
 std::vector<std::string> modules_of(const std::string &backend)
 {
 	if (backend == "vttm")
 		return {"vttm", "brd"};
 	if (backend == "i915")
 		return {"igdstub", "i915"};
+	if (backend == "tmpfs")
+		return {"brd"};
+	if (backend == "igdstub")
+		return {};
 	return {backend};
 }
 
@@ -160,13 +169,22 @@ std::vector<std::string> known_warnings_of(const std::string &backend)
 	return {};
 }
 
+std::vector<std::string> words_of(const std::string &text)
+{
+	std::vector<std::string> words = split(text, ' ');
+
+	std::erase(words, "");
+	return words;
+}
+
 /* Shell that is run before nocma. */
 std::string prepare_command(const std::string &backend)
 {
+	const std::string swap = "mkswap /dev/ram0 >/dev/null && swapon /dev/ram0";
+
 	if (backend == "vttm")
-		return "mount -t configfs configfs /sys/kernel/config && "
-		       "mkswap /dev/ram0 >/dev/null && swapon /dev/ram0";
-	return "";
+		return "mount -t configfs configfs /sys/kernel/config && " + swap;
+	return backend == "tmpfs" ? swap : "";
 }
 
 /* `label` says in the JSON which of the compared configurations this is. */
@@ -209,7 +227,8 @@ Boot make_boot(const Options &options, Work work, TtmVariant variant, const std:
 			.parameters = parameters_of(options),
 			.vtd = options.vtd.value_or(false),
 			.nodes = options.nodes,
-			.ivshmem = options.backend == "i915"};
+			.ivshmem = options.backend == "i915",
+			.qemu = words_of(options.qemu)};
 	boot.job = make_job(work, options, label);
 	boot.known_warnings = known_warnings_of(options.backend);
 	if (options.stock_i915)
@@ -420,6 +439,9 @@ void add_run(CLI::App &app, ExitCode &result)
 			std::map<std::string, bool>{{"nocma", false}, {"stock", true}}))
 		->option_text("NAME");
 	command->add_option("--append", options->append, "More of the kernel's command line")
+		->option_text("TEXT");
+	command->add_option("--qemu", options->qemu,
+			    "More of QEMU's command line, words between blanks")
 		->option_text("TEXT");
 	command->add_option("--flavour", options->flavour,
 			    "Kernel that scripts/kernel build TARGET --flavour NAME built")

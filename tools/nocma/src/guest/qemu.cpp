@@ -191,6 +191,8 @@ std::vector<std::string> qemu_command(const std::string &program, const KernelBu
 
 		command.insert(command.end(), options.begin(), options.end());
 	}
+	/* So that a device asked for has its slot before the others take theirs. */
+	command.insert(command.end(), machine.qemu.begin(), machine.qemu.end());
 	/* First, for only the devices after it are translated. */
 	if (machine.vtd)
 		command.insert(command.end(), {"-device", "intel-iommu,intremap=off"});

@@ -20,10 +20,11 @@ struct Machine {
 	std::string memory = "512M"; /* as QEMU's -m takes it */
 	std::string cma = "256M";    /* as the kernel's cma= takes it */
 	Accelerator accelerator = Accelerator::tcg;
-	std::string parameters; /* more of the kernel's command line */
-	bool vtd = false;	/* an Intel IOMMU, for which the kernel needs ACPI */
-	unsigned int nodes = 1; /* of NUMA, for which the kernel needs ACPI, too */
-	bool ivshmem = false;	/* what igdstub makes an Intel GPU of, instead of a radeon */
+	std::string parameters;	       /* more of the kernel's command line */
+	bool vtd = false;	       /* an Intel IOMMU, for which the kernel needs ACPI */
+	unsigned int nodes = 1;	       /* of NUMA, for which the kernel needs ACPI, too */
+	bool ivshmem = false;	       /* what igdstub makes an Intel GPU of, instead of a radeon */
+	std::vector<std::string> qemu; /* more of QEMU's command line, before the devices here */
 };
 
 /* Descriptors that QEMU writes the guest's three serial ports to. */
