@@ -158,7 +158,7 @@ TEST(I915Test, NamesOfCasesAreUnique)
 {
 	std::set<std::string> names;
 
-	for (const cli::I915Case &test : cli::i915_cases())
+	for (const cli::TestCase &test : cli::i915_cases())
 		EXPECT_TRUE(names.insert(test.name).second) << test.name;
 	EXPECT_TRUE(names.contains("i915-mmap-2MiB+4KiB-pages"));
 	EXPECT_TRUE(names.contains("i915-offset-64MiB-pages"));

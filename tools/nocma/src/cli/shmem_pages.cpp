@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/shmem_pages.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "kernel/counters.hpp"
+#include "kernel/smaps.hpp"
+#include "util/error.hpp"
+#include "util/file.hpp"
+
+namespace nocma::cli
+{
+
+namespace
+{
+
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t huge_bytes = 2 << 20;
+
+constexpr const char *shmem_enabled = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+
+std::uint64_t mark_of(std::size_t offset)
+{
+	return (offset + 1) * 0x9e3779b97f4a7c15ULL;
+}
+
+struct Measured {
+	ObjectPages pages;
+	std::uint64_t allocated = 0; /* huge pages */
+	std::uint64_t fallbacks = 0;
+	std::uint64_t mapped = 0; /* bytes mapped by huge page-table entries, as smaps says */
+};
+
+Measured measure(const std::function<std::unique_ptr<ShmemObject>()> &make)
+{
+	const ShmemUsage before = read_shmem_usage();
+	Measured measured;
+
+	{
+		const std::unique_ptr<ShmemObject> object = make();
+
+		write_marks(object->bytes());
+		expect_marks(object->bytes());
+		const ShmemUsage with = read_shmem_usage();
+		measured = {
+			.pages = {.huge = with.huge - before.huge,
+				  .total = with.total - before.total},
+			.allocated = with.allocated - before.allocated,
+			.fallbacks = with.fallbacks - before.fallbacks,
+			.mapped = find_counter(read_smaps(object->bytes().data()), "ShmemPmdMapped")
+					  .value_or(0)};
+	}
+	expect_given_back(before);
+	return measured;
+}
+
+std::string describe(const Measured &measured)
+{
+	return fmt::format("{} KiB, {} KiB of them in huge pages, {} KiB mapped by huge entries; "
+			   "thp_file_alloc +{}, thp_file_fallback +{}",
+			   measured.pages.total >> 10, measured.pages.huge >> 10,
+			   measured.mapped >> 10, measured.allocated, measured.fallbacks);
+}
+
+bool matches(const Measured &measured, const ObjectPages &expected)
+{
+	return measured.pages == expected && measured.allocated == expected.huge / huge_bytes;
+}
+
+} // namespace
+
+/* Both read functions have the CPUs' shares added up first: without it they read as 0. */
+ShmemUsage read_shmem_usage()
+{
+	const Counters meminfo = read_meminfo();
+	const Counters vmstat = read_vmstat();
+
+	return {.total = find_counter(meminfo, "Shmem").value_or(0),
+		.huge = find_counter(meminfo, "ShmemHugePages").value_or(0),
+		.allocated = find_counter(vmstat, "thp_file_alloc").value_or(0),
+		.fallbacks = find_counter(vmstat, "thp_file_fallback").value_or(0)};
+}
+
+HugePagesDenied::HugePagesDenied()
+	: chosen_(selected_word(try_read_file(shmem_enabled).value_or("")))
+{
+	if (chosen_.empty())
+		throw SkipError(fmt::format("no {}: no huge pages in tmpfs", shmem_enabled));
+	write_existing(shmem_enabled, "deny");
+}
+
+HugePagesDenied::~HugePagesDenied()
+{
+	try {
+		write_existing(shmem_enabled, chosen_);
+	} catch (const Error &) {
+		/* It could be written before: nothing that is left to do. */
+	}
+}
+
+void write_marks(std::span<std::byte> data)
+{
+	for (std::size_t offset = 0; offset < data.size(); offset += page_bytes) {
+		const std::uint64_t mark = mark_of(offset);
+		std::uint64_t old = 0;
+
+		std::memcpy(&old, &data[offset], sizeof(old));
+		if (old != 0)
+			throw Error(fmt::format("byte {} of a new object is not 0", offset));
+		std::memcpy(&data[offset], &mark, sizeof(mark));
+	}
+}
+
+void expect_marks(std::span<const std::byte> data, std::size_t first)
+{
+	for (std::size_t offset = 0; offset < data.size(); offset += page_bytes) {
+		std::uint64_t mark = 0;
+
+		std::memcpy(&mark, &data[offset], sizeof(mark));
+		if (mark != mark_of(first + offset))
+			throw Error(
+				fmt::format("byte {} lost what was written to it", first + offset));
+	}
+}
+
+void expect_zero(std::span<const std::byte> data)
+{
+	const auto found = std::find_if(data.begin(), data.end(),
+					[](std::byte b) { return b != std::byte{}; });
+
+	if (found != data.end())
+		throw Error(fmt::format("byte {} of what should be zero is {:#x}",
+					found - data.begin(),
+					std::to_integer<unsigned int>(*found)));
+}
+
+void expect_given_back(const ShmemUsage &before)
+{
+	constexpr int most_looks = 100;
+	ShmemUsage now;
+
+	for (int looks = 0; looks < most_looks; looks++) {
+		now = read_shmem_usage();
+		if (now.total <= before.total && now.huge <= before.huge)
+			return;
+		std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	}
+	throw Error(fmt::format("closed, yet Shmem has {} KiB more and ShmemHugePages {} KiB",
+				(now.total - before.total) >> 10, (now.huge - before.huge) >> 10));
+}
+
+void expect_pages(KtapWriter &ktap, const std::function<std::unique_ptr<ShmemObject>()> &make,
+		  const ObjectPages &expected)
+{
+	constexpr int attempts = 3;
+	Measured measured;
+
+	for (int attempt = 0; attempt < attempts; attempt++) {
+		measured = measure(make);
+		ktap.diagnostic(describe(measured));
+		if (matches(measured, expected))
+			return;
+	}
+	if (measured.fallbacks != 0 && measured.pages.huge < expected.huge)
+		throw SkipError(fmt::format("{} huge pages were not to be had: memory is too "
+					    "fragmented",
+					    measured.fallbacks));
+	throw Error(fmt::format("takes {} KiB, {} KiB of them in huge pages; expected {} and {}",
+				measured.pages.total >> 10, measured.pages.huge >> 10,
+				expected.total >> 10, expected.huge >> 10));
+}
+
+} // namespace nocma::cli
