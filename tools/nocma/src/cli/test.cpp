@@ -16,6 +16,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/i915_cases.hpp"
+#include "cli/igdstub_cases.hpp"
+#include "cli/tmpfs_cases.hpp"
 #include "cli/vttm_cases.hpp"
 #include "doctor/config.hpp"
 #include "drm/populate.hpp"
@@ -314,15 +316,27 @@ std::vector<Case> cases_of_ttm()
 	return cases;
 }
 
+/* What is tested without a device of its own, and therefore without a back-end. */
+constexpr std::array<std::string_view, 2> without_device = {"tmpfs", "igdstub"};
+
+bool has_device(std::string_view name)
+{
+	return std::find(without_device.begin(), without_device.end(), name) ==
+	       without_device.end();
+}
+
 std::vector<Case> all_cases(const std::string &backend)
 {
 	std::vector<Case> cases;
 
-	if (backend == "i915") {
+	if (backend == "i915")
 		append(cases, i915_cases());
-		return cases;
-	}
-	cases = cases_of_ttm();
+	else if (backend == "tmpfs")
+		append(cases, tmpfs_cases());
+	else if (backend == "igdstub")
+		append(cases, igdstub_cases());
+	else
+		cases = cases_of_ttm();
 	if (backend == "vttm")
 		append(cases, vttm_cases());
 	return cases;
@@ -360,7 +374,8 @@ ExitCode test(const Options &options)
 		return ExitCode::pass;
 	}
 
-	make_backend(options.backend); /* a wrong name is a usage error before any output */
+	if (has_device(options.backend))
+		make_backend(options.backend); /* a wrong name: an error before any output */
 	const InterruptGuard guard;
 	KtapWriter ktap(stdout, names);
 	Context context(options.backend, ktap);
@@ -378,11 +393,11 @@ void add_test(CLI::App &app, ExitCode &result)
 	auto options = std::make_shared<Options>();
 	CLI::App *const command =
 		app.add_subcommand("test", "Drive a TTM device and count its allocations from CMA, "
-					   "or i915 and its huge pages; "
+					   "or i915, tmpfs and their huge pages; "
 					   "prints KTAP");
 
 	command->add_option("--backend", options->backend,
-			    "Driver of the device (radeon, vttm, i915)");
+			    "What to test: a driver (radeon, vttm, i915), tmpfs, igdstub");
 	command->add_option("--filter", options->filter, "Run the tests whose names match GLOB")
 		->type_name("GLOB");
 	command->add_flag("--list", options->list, "Print the names of the tests and exit");
