@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/walk.hpp"
 #include "drm/populate.hpp"
 #include "kernel/oom_canary.hpp"
 #include "kernel/pagemap.hpp"
@@ -352,6 +353,34 @@ ExitCode bench(const Options &options)
 	return ExitCode::pass;
 }
 
+/* Its objects live in tmpfs: what is measured is not how they are populated, but the pages. */
+ExitCode bench_walks(const Options &options)
+{
+	const std::uint64_t clock_step = usable_clock_step();
+	const InterruptGuard guard;
+	WalkResult result =
+		walk_objects({.object_bytes = options.sizes.front(),
+			      .walks = options.samples,
+			      .duration = std::chrono::duration<double>(options.duration)});
+
+	result.label = options.label;
+	result.machine = read_machine();
+	result.clock_step_ns = clock_step;
+	for (const std::string &line : split_lines(describe(result)))
+		fmt::print(stderr, "bench: {}\n", line);
+	write_result(options.output, to_json(result).dump() + "\n");
+	return ExitCode::pass;
+}
+
+void validate_walks(const Options &options)
+{
+	constexpr std::uint64_t huge_bytes = 2 << 20;
+
+	if (options.sizes.size() != 1 || options.sizes.front() % huge_bytes != 0)
+		throw UsageError(fmt::format("--size {}: with i915 one size, in whole 2M",
+					     fmt::join(options.sizes, ",")));
+}
+
 void validate(const Options &options)
 {
 	if (options.exhaust && options.pools != std::vector<std::string>{"cold"})
@@ -374,7 +403,8 @@ void add_bench(CLI::App &app, ExitCode &result)
 {
 	auto options = std::make_shared<Options>();
 	CLI::App *const command = app.add_subcommand(
-		"bench", "Measure populates of a TTM device under memory pressure; writes JSON");
+		"bench", "Measure populates of a TTM device under memory pressure, or walks over "
+			 "i915's objects; writes JSON");
 
 	command->add_option("--backend", options->backend,
 			    "Driver of the device: " +
@@ -401,9 +431,20 @@ void add_bench(CLI::App &app, ExitCode &result)
 	command->add_flag("--exhaust", options->exhaust,
 			  "Populate until memory has run out, and say how much there was");
 	command->add_option("-o,--output", options->output, "File instead of standard output");
-	command->callback([options, &result] {
+	command->callback([options, command, &result] {
+		if (options->backend != "i915") {
+			validate(*options);
+			result = bench(*options);
+			return;
+		}
+		for (const char *other : {"--mode", "--pool", "--seed"})
+			if (command->count(other) != 0)
+				throw UsageError(fmt::format("{}: i915 has no such choice", other));
+		if (command->count("--size") == 0)
+			options->sizes = {usual_walk};
 		validate(*options);
-		result = bench(*options);
+		validate_walks(*options);
+		result = bench_walks(*options);
 	});
 }
 

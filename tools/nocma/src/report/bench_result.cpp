@@ -270,6 +270,23 @@ double overhead_share(const CaseResult &result, const Overhead &overhead)
 		       : static_cast<double>(cost) / static_cast<double>(result.populate.sum());
 }
 
+json kernel_to_json(const Machine &machine)
+{
+	return {{"release", machine.kernel_release},
+		{"version", machine.kernel_version},
+		{"architecture", machine.architecture},
+		{"command_line", machine.command_line},
+		{"config_hash", machine.config_hash}};
+}
+
+json machine_to_json(const Machine &machine, std::uint64_t clock_step_ns)
+{
+	return {{"accelerator", machine.accelerator},
+		{"cpus", machine.cpus},
+		{"memory_bytes", machine.memory_bytes},
+		{"clock_step_ns", clock_step_ns}};
+}
+
 json to_json(const BenchResult &result)
 {
 	json cases = json::array();
@@ -283,17 +300,8 @@ json to_json(const BenchResult &result)
 		{"seed", result.seed},
 		{"samples", result.most_samples},
 		{"duration_s", result.duration_seconds},
-		{"kernel",
-		 {{"release", result.machine.kernel_release},
-		  {"version", result.machine.kernel_version},
-		  {"architecture", result.machine.architecture},
-		  {"command_line", result.machine.command_line},
-		  {"config_hash", result.machine.config_hash}}},
-		{"machine",
-		 {{"accelerator", result.machine.accelerator},
-		  {"cpus", result.machine.cpus},
-		  {"memory_bytes", result.machine.memory_bytes},
-		  {"clock_step_ns", result.clock_step_ns}}},
+		{"kernel", kernel_to_json(result.machine)},
+		{"machine", machine_to_json(result.machine, result.clock_step_ns)},
 		{"device",
 		 {{"driver", result.device_driver},
 		  {"version", result.device_version},

@@ -118,6 +118,10 @@ struct BenchResult {
 
 nlohmann::json to_json(const BenchResult &result);
 
+/* The members "kernel" and "machine" of any benchmark's JSON. */
+nlohmann::json kernel_to_json(const Machine &machine);
+nlohmann::json machine_to_json(const Machine &machine, std::uint64_t clock_step_ns);
+
 /*
  * What `nocma report` needs of it. `file` names the input in errors: not JSON, another schema or
  * version, a member missing or of the wrong type.
