@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/contents.hpp"
 #include "cli/igdstub_cases.hpp"
 #include "cli/shmem_pages.hpp"
 #include "cli/tmpfs_cases.hpp"

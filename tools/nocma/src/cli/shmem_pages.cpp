@@ -129,17 +129,6 @@ void expect_marks(std::span<const std::byte> data, std::size_t first)
 	}
 }
 
-void expect_zero(std::span<const std::byte> data)
-{
-	const auto found = std::find_if(data.begin(), data.end(),
-					[](std::byte b) { return b != std::byte{}; });
-
-	if (found != data.end())
-		throw Error(fmt::format("byte {} of what should be zero is {:#x}",
-					found - data.begin(),
-					std::to_integer<unsigned int>(*found)));
-}
-
 void expect_given_back(const ShmemUsage &before)
 {
 	constexpr int most_looks = 100;

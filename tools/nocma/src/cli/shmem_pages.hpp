@@ -76,9 +76,6 @@ void write_marks(std::span<std::byte> data);
 /* Throws Error if a mark of write_marks() is not there; `first` is where the data begin in it. */
 void expect_marks(std::span<const std::byte> data, std::size_t first = 0);
 
-/* Throws Error unless all of it is zero. */
-void expect_zero(std::span<const std::byte> data);
-
 /*
  * Makes an object, touches each page of it and closes it; throws Error unless it has taken what is
  * expected and given it back. The counters are the whole machine's: others may have moved them, but

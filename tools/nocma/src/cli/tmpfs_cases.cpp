@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/contents.hpp"
 #include "cli/shmem_pages.hpp"
 #include "kernel/counters.hpp"
 #include "kernel/machine.hpp"

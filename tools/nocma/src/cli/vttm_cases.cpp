@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/contents.hpp"
 #include "cli/vttm_checks.hpp"
 #include "drm/buffer_object.hpp"
 #include "drm/vttm.hpp"

@@ -86,13 +86,6 @@ void expect_layout(const VttmLayout &layout, std::uint64_t bytes, unsigned int d
 				chunk.order, static_cast<std::uint64_t>(chunk.dma_addr), dma_bits));
 }
 
-void expect_zero(std::span<const std::byte> data)
-{
-	if (data.front() != std::byte{0} ||
-	    std::memcmp(data.data(), data.data() + 1, data.size() - 1) != 0)
-		throw Error("a page of a new object is not zero");
-}
-
 void write_pattern(std::span<std::byte> data, std::uint64_t salt)
 {
 	for_each_mark(data, [salt](std::size_t offset, std::byte *word) {

@@ -35,9 +35,6 @@ std::uint64_t pages_of(const VttmLayout &layout);
  */
 void expect_layout(const VttmLayout &layout, std::uint64_t bytes, unsigned int dma_bits);
 
-/* Throws Error if a byte is not 0. */
-void expect_zero(std::span<const std::byte> data);
-
 /* Marks each page; what another salt wrote is told apart. */
 void write_pattern(std::span<std::byte> data, std::uint64_t salt);
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/contents.hpp"
 #include "cli/vttm_cases.hpp"
 #include "cli/vttm_checks.hpp"
 #include "drm/vttm.hpp"
