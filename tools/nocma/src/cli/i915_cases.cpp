@@ -34,8 +34,11 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t huge_bytes = 2 << 20;
 
 /* What keeps an IOMMU from translating for the GPU, or for all. */
-constexpr std::array<std::string_view, 4> exemptions = {"igfx_off", "intgpu_off", "iommu=pt",
+constexpr std::array<std::string_view, 3> exemptions = {"intgpu_off", "iommu=pt",
 							"iommu.passthrough=1"};
+
+/* From here on igfx_off leaves off only IOMMUs that serve nothing but GPUs. Not so in 6.1. */
+constexpr KernelVersion igfx_off_is_for_units{6, 12};
 
 enum class Mapping { file, offset };
 
@@ -137,13 +140,16 @@ void iommu_state(KtapWriter &ktap)
 			throw Error("no IOMMU, yet the GPU is in a group of one");
 		return;
 	}
+	const bool whole_units = state.graphics_exempt && state.kernel >= igfx_off_is_for_units;
 	const bool exempt =
+		(state.graphics_exempt && !whole_units) ||
 		std::any_of(exemptions.begin(), exemptions.end(), [&](std::string_view option) {
 			return command_line.find(option) != std::string::npos;
 		});
+	const bool left_off = state.group_type.empty();
 	/* An IOMMU that serves nothing but a GPU that is exempt may be left off altogether. */
-	const bool good = exempt ? state.group_type == "identity" || state.group_type.empty()
-				 : state.group_type.starts_with("DMA");
+	const bool good = exempt ? state.group_type == "identity" || left_off
+				 : state.group_type.starts_with("DMA") || (whole_units && left_off);
 	if (!good)
 		throw Error(fmt::format("the GPU's group is '{}', its DMA is to be {}",
 					state.group_type, exempt ? "left alone" : "translated"));
