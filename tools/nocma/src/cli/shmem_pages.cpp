@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/shmem_pages.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <string>
