@@ -24,6 +24,8 @@
 
 #include <asm/cpufeature.h>
 
+#include "igdstub_acks.h"
+
 #define IGDSTUB_DEVFN		PCI_DEVFN(2, 0)
 
 /* ivshmem-plain; no name in pci_ids.h. */
@@ -45,7 +47,30 @@
 
 #define BAR(n)			(PCI_BASE_ADDRESS_0 + (n) * sizeof(u32))
 
-static ushort device = 0x0042;
+/*
+ * Graphics control, where version 6 and later find the size of the GTT, which
+ * is the upper half of the registers. No memory is stolen for the GPU.
+ */
+#define GMCH_CTRL		0x50
+#define GMCH_CTRL_GTT_8M	(3 << 6)
+
+/* Tiger Lake's last stepping: i915 calls those before it pre-production. */
+#define REVISION		3
+
+/* Fuses that version 12 reads: one slice with six dual subslices. */
+#define GT_SLICE_ENABLE		0x9138
+#define GT_DSS_ENABLE		0x913c
+
+/* And those of its display: every power gate has been set up. */
+#define FUSE_STATUS		0x42000
+
+/* The microcontroller has not been started. */
+#define GUC_STATUS		0xc000
+#define GUC_IN_RESET		0x1
+
+#define IRONLAKE		0x0042
+
+static ushort device = IRONLAKE;
 module_param(device, ushort, 0444);
 MODULE_PARM_DESC(device, "PCI device ID to show (default: 0x0042, Ironlake)");
 
@@ -67,6 +92,12 @@ static struct igdstub {
 	raw_spinlock_t lock;
 	u32 config[CONFIG_WORDS];
 } stub;
+
+/* Graphics version 5 reads no fuses, and waits for nothing that memory does not do. */
+static bool __init is_plain(void)
+{
+	return device == IRONLAKE;
+}
 
 /* Accesses to the real function, behind the stub's back. */
 
@@ -185,10 +216,11 @@ static int stub_write(struct pci_bus *bus, unsigned int devfn, int where, int si
 static void __init stub_init_config(const struct pci_dev *real)
 {
 	stub.config[WORD(PCI_VENDOR_ID)] = device << 16 | PCI_VENDOR_ID_INTEL;
-	stub.config[WORD(PCI_CLASS_REVISION)] = PCI_CLASS_DISPLAY_VGA << 16;
+	stub.config[WORD(PCI_CLASS_REVISION)] = PCI_CLASS_DISPLAY_VGA << 16 | REVISION;
 	stub.config[WORD(BAR(REGISTERS))] = REGISTERS_FLAGS;
 	stub.config[WORD(BAR(APERTURE))] = APERTURE_FLAGS;
 	stub.config[WORD(PCI_SUBSYSTEM_VENDOR_ID)] = device << 16 | PCI_VENDOR_ID_INTEL;
+	stub.config[WORD(GMCH_CTRL)] = GMCH_CTRL_GTT_8M;
 	/* INTA#, routed as for any function in the slot. */
 	stub.config[WORD(PCI_INTERRUPT_LINE)] = 1 << 8 | (real->irq & 0xff);
 }
@@ -293,14 +325,29 @@ static int __init add_stub(void)
 		pci_stop_and_remove_bus_device(dev);
 		return err;
 	}
+	if (!is_plain()) {
+		err = igdstub_start_acks(pci_resource_start(dev, REGISTERS));
+		if (err) {
+			pci_stop_and_remove_bus_device(dev);
+			return err;
+		}
+	}
 	/* Before a driver binds: stub_event() looks at it. */
 	stub.dev = dev;
 	pci_bus_add_device(dev);
 	return 0;
 }
 
-/* Registers start as zero, whatever a driver has left there before. */
-static int __init clear_registers(struct pci_dev *real)
+static void __init set_state(void __iomem *registers)
+{
+	writel(GUC_IN_RESET, registers + GUC_STATUS);
+	writel(0x1, registers + GT_SLICE_ENABLE);
+	writel(0x3f, registers + GT_DSS_ENABLE);
+	writel(~0U, registers + FUSE_STATUS);
+}
+
+/* Registers but for a few start as zero, whatever a driver has left there before. */
+static int __init reset_registers(struct pci_dev *real)
 {
 	void __iomem *registers;
 	int err;
@@ -313,6 +360,8 @@ static int __init clear_registers(struct pci_dev *real)
 	if (!registers)
 		return -ENOMEM;
 	memset_io(registers, 0, REGISTERS_SIZE);
+	if (!is_plain())
+		set_state(registers);
 	iounmap(registers);
 	return 0;
 }
@@ -368,7 +417,7 @@ static int __init take_slot(struct pci_dev *real)
 {
 	int err;
 
-	err = clear_registers(real);
+	err = reset_registers(real);
 	if (err)
 		return err;
 	stub_init_config(real);
@@ -419,6 +468,7 @@ static int __init igdstub_init(void)
 
 static void __exit igdstub_exit(void)
 {
+	igdstub_stop_acks();
 	pci_lock_rescan_remove();
 	pci_stop_and_remove_bus_device(stub.dev);
 	restore_real();
