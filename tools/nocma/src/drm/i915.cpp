@@ -32,6 +32,18 @@ Mapping map_file(const DrmDevice &device, std::uint32_t handle, std::uint64_t by
 
 } // namespace
 
+bool has_mmap_offset(const DrmDevice &device)
+{
+	constexpr int with_offset = 4;
+	int version = 0;
+	drm_i915_getparam request{};
+
+	request.param = I915_PARAM_MMAP_GTT_VERSION;
+	request.value = &version;
+	return drmIoctl(device.fd(), DRM_IOCTL_I915_GETPARAM, &request) == 0 &&
+	       version >= with_offset;
+}
+
 std::uint32_t I915Backend::create(const DrmDevice &device, std::uint64_t bytes) const
 {
 	drm_i915_gem_create request{};
@@ -47,6 +59,8 @@ std::uint64_t I915Backend::map_offset(const DrmDevice &device, std::uint32_t han
 {
 	drm_i915_gem_mmap_offset request{};
 
+	if (!has_mmap_offset(device))
+		throw SkipError("no I915_GEM_MMAP_OFFSET: the kernel is older than 5.5");
 	request.handle = handle;
 	request.flags = I915_MMAP_OFFSET_WB;
 	if (drmIoctl(device.fd(), DRM_IOCTL_I915_GEM_MMAP_OFFSET, &request) != 0)

@@ -21,10 +21,13 @@ public:
 	[[nodiscard]] std::uint32_t create(const DrmDevice &device,
 					   std::uint64_t bytes) const override;
 
-	/* GEM_MMAP_OFFSET, write-back. */
+	/* GEM_MMAP_OFFSET, write-back. Throws SkipError where the kernel has no such call. */
 	[[nodiscard]] std::uint64_t map_offset(const DrmDevice &device, std::uint32_t handle,
 					       std::uint64_t bytes) const override;
 };
+
+/* Without it the ioctl's number is that of GEM_MMAP_GTT, a mapping through the aperture. */
+bool has_mmap_offset(const DrmDevice &device);
 
 /*
  * An object mapped by GEM_MMAP: the file in tmpfs itself, whose pages come one fault after the
