@@ -170,8 +170,12 @@ std::vector<std::string> known_warnings_of(const Options &options)
 {
 	if (options.backend != "i915")
 		return {};
-	std::vector<std::string> known = {"gen3_assert_iir_is_zero", "ring_release",
-					  "gen9_disable_dc_states", "gen9_dbuf_slices_update",
+	std::vector<std::string> known = {"gen3_assert_iir_is_zero",
+					  "ring_release",
+					  "gen9_disable_dc_states",
+					  "gen9_dbuf_slices_update",
+					  "gen9_wait_for_power_well_fuses",
+					  "hsw_wait_for_power_well_enable",
 					  "__uc_sanitize"};
 	if (options.target == "v4.15")
 		known.insert(known.end(), {"intel_engine_cleanup", "i915_gem_init_mmio",

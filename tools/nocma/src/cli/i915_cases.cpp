@@ -193,7 +193,7 @@ bool on_igdstub()
  */
 bool is_known_error(const LogRecord &record)
 {
-	constexpr std::array<std::string_view, 8> known = {
+	constexpr std::array<std::string_view, 11> known = {
 		/* 4.15 */
 		"timed out trying to stop ring",
 		"Failed to reset chip: -110",
@@ -204,6 +204,9 @@ bool is_known_error(const LogRecord &record)
 		"Failed to disable qgv points",
 		"timeout waiting for CDCLK PLL lock",
 		"Disabling all crtc's during unload failed with -22",
+		"did not complete or timeout within 10ms",
+		"receive error (status",
+		"TC cold unblock failed",
 	};
 
 	return on_igdstub() && std::any_of(known.begin(), known.end(), [&](std::string_view text) {
