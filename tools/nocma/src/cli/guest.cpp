@@ -171,6 +171,8 @@ std::vector<std::string> known_warnings_of(const Options &options)
 	if (options.backend != "i915")
 		return {};
 	std::vector<std::string> known = {"gen3_assert_iir_is_zero",
+					  "gen2_assert_iir_is_zero",
+					  "assert_iir_is_zero",
 					  "ring_release",
 					  "gen9_disable_dc_states",
 					  "gen9_dbuf_slices_update",

@@ -193,11 +193,12 @@ bool on_igdstub()
  */
 bool is_known_error(const LogRecord &record)
 {
-	constexpr std::array<std::string_view, 11> known = {
+	constexpr std::array<std::string_view, 12> known = {
 		/* 4.15 */
 		"timed out trying to stop ring",
 		"Failed to reset chip: -110",
 		/* Graphics version 12 */
+		"timed out waiting for forcewake ack",
 		"reset request timed out",
 		"Failed to reset GuC, ret = -110",
 		"PCode CDCLK freq set failed",
