@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "util/file.hpp"
+
 /*
  * What kernels do, by version; the sources read are those of the targets (patches/targets.conf).
  * Between two of them that differ, and where the change was not looked up, the answer is unknown
@@ -170,8 +172,22 @@ constexpr std::array generations = {
 	Generation{0xb6, true},	 /* Arrow Lake */
 };
 
-/* 4.15 and 5.10 ask whether VT-d maps graphics on this machine, not which GPU. */
-Reason vtd_of_the_machine(const Facts &facts)
+/* The last of "on" and "intgpu_off" counts; Debian builds its kernels with the latter. */
+bool spares_integrated_gpus(const Facts &facts, std::string_view asked)
+{
+	bool spared = facts.config && facts.config->has("CONFIG_INTEL_IOMMU_DEFAULT_ON_INTGPU_OFF");
+
+	for (const std::string &option : split(asked, ','))
+		if (option == "on" || option == "intgpu_off")
+			spared = option == "intgpu_off";
+	return spared;
+}
+
+/*
+ * 4.15 and 5.10 ask whether VT-d maps graphics on this machine, not which GPU; to one that is not
+ * translated it makes no difference, whatever they take it for.
+ */
+Reason vtd_of_the_machine(const Facts &facts, const Gpu &gpu)
 {
 	const std::string asked = parameter(facts.command_line, "intel_iommu").value_or("");
 
@@ -179,10 +195,13 @@ Reason vtd_of_the_machine(const Facts &facts)
 		return yes("a guest counts as behind VT-d");
 	if (!facts.dmar)
 		return no("VT-d is off");
-	for (const std::string_view off : {"igfx_off", "intgpu_off"})
-		if (asked.find(off) != std::string::npos)
-			return no(fmt::format("VT-d is on, but intel_iommu={} spares the GPU",
-					      asked));
+	if (asked.find("igfx_off") != std::string::npos)
+		return no(fmt::format("VT-d is on, but intel_iommu={} spares the GPU", asked));
+	if (gpu.iommu_domain == "identity")
+		return no("VT-d is on, but the GPU's IOMMU domain is identity");
+	/* Before 4.20 sysfs does not tell the domain. */
+	if (gpu.iommu_domain.empty() && spares_integrated_gpus(facts, asked))
+		return no("VT-d is on, but spares integrated GPUs (intgpu_off, or configured so)");
 	return yes("VT-d is on; this kernel asks for the whole machine");
 }
 
@@ -249,7 +268,7 @@ Reason vtd_counts(const Facts &facts, const Gpu &gpu)
 	if (!facts.version)
 		return version_missing();
 	if (before(facts, i915_huge))
-		return vtd_of_the_machine(facts);
+		return vtd_of_the_machine(facts, gpu);
 	if (gpu.in_iommu_group)
 		return yes(gpu.iommu_domain.empty()
 				   ? "the GPU is in an IOMMU group"

@@ -24,7 +24,7 @@ Reason uses_dma_api(const Facts &facts, const Gpu &gpu);
 /* Which of the pool's allocations does this kernel take from shared CMA, if there is any? */
 Reason reaches_cma(const Facts &facts, const Gpu &gpu);
 
-/* Does this kernel's i915 count VT-d as on for the GPU? */
+/* Is the GPU behind VT-d? From 5.16 on: does i915 count it so? */
 Reason vtd_counts(const Facts &facts, const Gpu &gpu);
 
 /* Does this kernel's i915 ask for huge pages for its objects? */
