@@ -26,7 +26,9 @@ constexpr KernelVersion small_folios_fixed{6, 17, 0};
 
 std::string device_name(const Gpu &gpu)
 {
-	return gpu.driver.empty() ? gpu.card : fmt::format("{} ({})", gpu.card, gpu.driver);
+	const std::string driver = gpu.driver.value_or("");
+
+	return driver.empty() ? gpu.card : fmt::format("{} ({})", gpu.card, driver);
 }
 
 /* "series v6.12, patches mm, dma, drm/ttm" */
@@ -148,6 +150,11 @@ Finding huge_pages_of(const Facts &facts, const Gpu &gpu)
 		return huge_pages_wanted(facts, gpu);
 
 	const Reason vtd = vtd_counts(facts, gpu);
+	if (facts.huge_pages && vtd.answer == Answer::unknown) {
+		finding.why = "whether the GPU is behind VT-d";
+		finding.help = vtd.why;
+		return finding;
+	}
 	finding.status = Status::not_affected;
 	if (!facts.huge_pages || vtd.answer != Answer::yes) {
 		finding.why = fmt::format("its objects get none, and need none: {}",
@@ -204,7 +211,7 @@ std::string cma_text(const Facts &facts)
 
 std::string gpu_text(const Gpu &gpu)
 {
-	std::string text = known_or(gpu.driver, "no driver");
+	std::string text = known_or(gpu.driver.value_or("driver absent"), "no driver");
 
 	if (gpu.pci_id)
 		text += fmt::format(" {:04x}:{:04x}", *gpu.pci_id >> 16U, *gpu.pci_id & 0xffffU);
@@ -231,7 +238,7 @@ nlohmann::json json_of(const Facts &facts, const Gpu &gpu)
 	if (pool.answer != Answer::unknown)
 		uses_dma = pool.answer == Answer::yes;
 	return {{"card", gpu.card},
-		{"driver", gpu.driver},
+		{"driver", or_null(gpu.driver)},
 		{"slot", gpu.slot},
 		{"pci_id", gpu.pci_id ? nlohmann::json(fmt::format("{:08x}", *gpu.pci_id))
 				      : nlohmann::json()},
@@ -287,6 +294,12 @@ Diagnosis diagnose(const Facts &facts)
 				: Finding{Status::cannot_tell, "devices", "",
 					  "which GPUs there are", "/sys/class/drm tells"});
 	for (const Gpu &gpu : facts.gpus) {
+		if (!gpu.driver) {
+			diagnosis.findings.push_back({Status::cannot_tell, "devices", gpu.card,
+						      "which driver it has",
+						      uses_dma_api(facts, gpu).why});
+			continue;
+		}
 		if (depends)
 			diagnosis.findings.push_back(stall_of(facts, gpu));
 		if (gpu.driver == "i915")

@@ -115,10 +115,11 @@ std::uint64_t highest_end(std::string_view text, char separator)
 void read_addresses(Facts &facts, const fs::path &root)
 {
 	std::error_code missing;
-	const std::uint64_t memory =
-		end_of_memory(try_read_file(root / "proc/zoneinfo").value_or(""));
+	const std::optional<std::string> zones = try_read_file(root / "proc/zoneinfo");
+	const std::uint64_t memory = end_of_memory(zones.value_or(""));
 
-	facts.memory_above_4g = memory > four_gib;
+	if (zones)
+		facts.memory_above_4g = memory > four_gib;
 	facts.highest_address = highest_end(try_read_file(root / "proc/iomem").value_or(""), '-');
 	/* For others than root all addresses read as 0. */
 	facts.highest_is_certain = facts.highest_address != 0;
@@ -143,8 +144,8 @@ bool has_cpu_flag(std::string_view cpuinfo, std::string_view wanted)
 /* SEV and TDX guests, or a host that turned SME on. */
 bool has_memory_encryption(std::string_view cpuinfo, const Facts &facts)
 {
-	const bool confidential =
-		facts.guest && (has_cpu_flag(cpuinfo, "sev") || has_cpu_flag(cpuinfo, "tdx_guest"));
+	const bool confidential = facts.guest == true && (has_cpu_flag(cpuinfo, "sev") ||
+							  has_cpu_flag(cpuinfo, "tdx_guest"));
 	const std::optional<std::string> asked = parameter(facts.command_line, "mem_encrypt");
 	const bool by_default =
 		facts.config && facts.config->has("CONFIG_AMD_MEM_ENCRYPT_ACTIVE_BY_DEFAULT");
@@ -196,12 +197,14 @@ std::optional<std::uint32_t> pci_id_of(std::string_view uevent)
 Gpu read_gpu(const fs::path &card)
 {
 	const fs::path device = card / "device";
-	const std::string uevent = try_read_file(device / "uevent").value_or("");
+	const std::optional<std::string> told = try_read_file(device / "uevent");
+	const std::string uevent = told.value_or("");
 	std::error_code missing;
 	Gpu gpu;
 
 	gpu.card = card.filename();
-	gpu.driver = field(uevent, "DRIVER=").value_or("");
+	if (told)
+		gpu.driver = field(uevent, "DRIVER=").value_or("");
 	gpu.slot = field(uevent, "PCI_SLOT_NAME=").value_or("");
 	gpu.pci_id = pci_id_of(uevent);
 	if (const auto bits = number(line_of(device / "dma_mask_bits")))
@@ -242,6 +245,40 @@ bool has_dmar(const fs::path &root)
 		if (entry.path().filename().native().starts_with("dmar"))
 			return true;
 	return false;
+}
+
+Facts read_all(const fs::path &root)
+{
+	std::error_code missing;
+	Facts facts;
+	const std::optional<std::string> cpuinfo = try_read_file(root / "proc/cpuinfo");
+
+	facts.release = line_of(root / "proc/sys/kernel/osrelease");
+	facts.version = parse_version(facts.release);
+	facts.config = read_config(root, facts.release);
+	facts.architecture = architecture_of(facts, root);
+	facts.command_line = line_of(root / "proc/cmdline");
+	facts.has_meminfo = try_read_file(root / "proc/meminfo").has_value();
+	if (facts.has_meminfo) {
+		facts.cma = read_cma_state(root / "proc", root / "sys/kernel/debug");
+		facts.shmem_huge_bytes =
+			find_counter(read_meminfo(root / "proc"), "ShmemHugePages");
+	}
+	facts.has_flag = read_flag(root);
+	if (cpuinfo) {
+		facts.guest = has_cpu_flag(*cpuinfo, "hypervisor");
+		facts.memory_encryption = has_memory_encryption(*cpuinfo, facts);
+	}
+	facts.xen_pv = line_of(root / "sys/hypervisor/type") == "xen" &&
+		       line_of(root / "sys/hypervisor/guest_type") != "HVM" &&
+		       line_of(root / "sys/hypervisor/guest_type") != "PVH";
+	read_addresses(facts, root);
+	facts.swiotlb = read_swiotlb(root);
+	facts.force_coherent = read_force_coherent(facts, root);
+	facts.dmar = has_dmar(root);
+	facts.huge_pages = fs::exists(root / "sys/kernel/mm/transparent_hugepage", missing);
+	read_gpus(facts, root);
+	return facts;
 }
 
 } // namespace
@@ -285,38 +322,16 @@ std::optional<std::string> parameter(std::string_view command_line, std::string_
 Facts read_facts(const fs::path &root)
 {
 	std::error_code missing;
-	Facts facts;
 
 	if (!fs::exists(root / "proc", missing) && !fs::exists(root / "sys", missing))
 		throw UsageError(fmt::format(
 			"{}: neither proc nor sys in it: not a machine nor a record of one",
 			root.native()));
-	const std::string cpuinfo = try_read_file(root / "proc/cpuinfo").value_or("");
-
-	facts.release = line_of(root / "proc/sys/kernel/osrelease");
-	facts.version = parse_version(facts.release);
-	facts.config = read_config(root, facts.release);
-	facts.architecture = architecture_of(facts, root);
-	facts.command_line = line_of(root / "proc/cmdline");
-	facts.has_meminfo = try_read_file(root / "proc/meminfo").has_value();
-	if (facts.has_meminfo) {
-		facts.cma = read_cma_state(root / "proc", root / "sys/kernel/debug");
-		facts.shmem_huge_bytes =
-			find_counter(read_meminfo(root / "proc"), "ShmemHugePages");
+	try {
+		return read_all(root);
+	} catch (const Error &error) {
+		throw SkipError(error.what());
 	}
-	facts.has_flag = read_flag(root);
-	facts.guest = has_cpu_flag(cpuinfo, "hypervisor");
-	facts.xen_pv = line_of(root / "sys/hypervisor/type") == "xen" &&
-		       line_of(root / "sys/hypervisor/guest_type") != "HVM" &&
-		       line_of(root / "sys/hypervisor/guest_type") != "PVH";
-	facts.memory_encryption = has_memory_encryption(cpuinfo, facts);
-	read_addresses(facts, root);
-	facts.swiotlb = read_swiotlb(root);
-	facts.force_coherent = read_force_coherent(facts, root);
-	facts.dmar = has_dmar(root);
-	facts.huge_pages = fs::exists(root / "sys/kernel/mm/transparent_hugepage", missing);
-	read_gpus(facts, root);
-	return facts;
 }
 
 } // namespace nocma::doctor

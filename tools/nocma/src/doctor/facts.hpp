@@ -28,8 +28,8 @@ struct KernelVersion {
 std::optional<KernelVersion> parse_version(std::string_view release);
 
 struct Gpu {
-	std::string card; /* "card0" */
-	std::string driver;
+	std::string card;		      /* "card0" */
+	std::optional<std::string> driver;    /* empty: none; nothing: sysfs does not tell */
 	std::string slot;		      /* PCI address, empty for other buses */
 	std::optional<std::uint32_t> pci_id;  /* vendor << 16 | device */
 	std::optional<unsigned int> dma_bits; /* width of the device's DMA mask */
@@ -49,15 +49,16 @@ struct Facts {
 	/* The kernel knows __GFP_NOCMA: the series is in it. */
 	std::optional<bool> has_flag;
 
-	bool guest = false; /* CPUID says that there is a hypervisor */
+	/* CPUID says that there is a hypervisor; this and the next: nothing without cpuinfo. */
+	std::optional<bool> guest;
+	std::optional<bool> memory_encryption;
 	bool xen_pv = false;
-	bool memory_encryption = false;
 	/* End of the highest I/O resource; without root only what is known to be there. */
 	std::uint64_t highest_address = 0;
 	bool highest_is_certain = false;
-	bool memory_above_4g = false;
-	std::optional<bool> swiotlb;	    /* nothing: debugfs cannot be read */
-	std::optional<bool> force_coherent; /* vmwgfx's parameter */
+	std::optional<bool> memory_above_4g; /* nothing without zoneinfo */
+	std::optional<bool> swiotlb;	     /* nothing: debugfs cannot be read */
+	std::optional<bool> force_coherent;  /* vmwgfx's parameter */
 
 	bool dmar = false;	 /* VT-d is on for anything */
 	bool huge_pages = false; /* transparent ones, built and offered by the CPU */
@@ -69,7 +70,7 @@ struct Facts {
 
 /*
  * Reads below `root`; "/" is this machine. Needs no privilege: what cannot be read stays open.
- * Throws UsageError when there is neither proc nor sys.
+ * Throws UsageError when there is neither proc nor sys, SkipError when what can be read is damaged.
  */
 Facts read_facts(const std::filesystem::path &root);
 

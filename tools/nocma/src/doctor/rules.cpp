@@ -33,6 +33,8 @@ constexpr KernelVersion beneficial_order{6, 19, 0};
 constexpr KernelVersion nouveau_by_swiotlb{6, 2, 0};
 constexpr KernelVersion nouveau_by_address{6, 12, 0};
 
+constexpr const char *guest_counts = "a guest counts as behind VT-d";
+
 Reason yes(std::string why)
 {
 	return {Answer::yes, std::move(why)};
@@ -58,6 +60,13 @@ bool before(const Facts &facts, const KernelVersion &version)
 	return *facts.version < version;
 }
 
+/* The answer, unless what is only known with /proc/cpuinfo would change it. */
+Reason unless(const std::optional<bool> &known, Reason answer, std::string_view changed_by)
+{
+	return known ? std::move(answer)
+		     : unknown(fmt::format("whether {} is in /proc/cpuinfo", changed_by));
+}
+
 /* Until 5.10 VT-d switched bounce buffers off for the whole machine. */
 Reason swiotlb_active(const Facts &facts)
 {
@@ -68,8 +77,10 @@ Reason swiotlb_active(const Facts &facts)
 		return yes("swiotlb=force");
 	if (before(facts, new_pool) && facts.dmar)
 		return no("VT-d is on, which switches swiotlb off");
-	return facts.memory_above_4g ? yes("memory above 4 GiB, so swiotlb is in use")
-				     : no("no memory above 4 GiB, so swiotlb is not in use");
+	if (!facts.memory_above_4g)
+		return unknown("whether memory lies above 4 GiB is in /proc/zoneinfo");
+	return *facts.memory_above_4g ? yes("memory above 4 GiB, so swiotlb is in use")
+				      : no("no memory above 4 GiB, so swiotlb is not in use");
 }
 
 Reason memory_above_mask(const Facts &facts, const Gpu &gpu)
@@ -94,9 +105,13 @@ Reason needs_swiotlb(const Facts &facts, const Gpu &gpu)
 {
 	if (facts.xen_pv)
 		return yes("a Xen PV guest has its pages bounced");
-	if (facts.memory_encryption)
+	if (facts.memory_encryption == true)
 		return yes("memory is encrypted");
-	return memory_above_mask(facts, gpu);
+	const Reason by_address = memory_above_mask(facts, gpu);
+
+	return by_address.answer == Answer::no
+		       ? unless(facts.memory_encryption, by_address, "memory is encrypted")
+		       : by_address;
 }
 
 /* Both have to be. */
@@ -130,10 +145,13 @@ Reason vmwgfx_uses_dma_api(const Facts &facts)
 {
 	if (facts.force_coherent == true)
 		return yes("force_coherent is set");
-	if (facts.memory_encryption && !before(facts, new_pool))
+	if (facts.memory_encryption == true && !before(facts, new_pool))
 		return yes("memory is encrypted");
 	if (facts.force_coherent == false)
-		return no("force_coherent is not set");
+		return before(facts, new_pool)
+			       ? no("force_coherent is not set")
+			       : unless(facts.memory_encryption, no("force_coherent is not set"),
+					"memory is encrypted");
 	return unknown("/sys/module/vmwgfx/parameters/force_coherent, for root, tells");
 }
 
@@ -191,8 +209,8 @@ Reason vtd_of_the_machine(const Facts &facts, const Gpu &gpu)
 {
 	const std::string asked = parameter(facts.command_line, "intel_iommu").value_or("");
 
-	if (facts.guest)
-		return yes("a guest counts as behind VT-d");
+	if (facts.guest == true)
+		return yes(guest_counts);
 	if (!facts.dmar)
 		return no("VT-d is off");
 	if (asked.find("igfx_off") != std::string::npos)
@@ -203,6 +221,16 @@ Reason vtd_of_the_machine(const Facts &facts, const Gpu &gpu)
 	if (gpu.iommu_domain.empty() && spares_integrated_gpus(facts, asked))
 		return no("VT-d is on, but spares integrated GPUs (intgpu_off, or configured so)");
 	return yes("VT-d is on; this kernel asks for the whole machine");
+}
+
+Reason vtd_of_the_gpu(const Facts &facts, const Gpu &gpu)
+{
+	if (gpu.in_iommu_group)
+		return yes(gpu.iommu_domain.empty()
+				   ? "the GPU is in an IOMMU group"
+				   : fmt::format("the GPU is in an IOMMU group ({})",
+						 gpu.iommu_domain));
+	return facts.guest == true ? yes(guest_counts) : no("the GPU is in no IOMMU group");
 }
 
 } // namespace
@@ -224,12 +252,15 @@ Reason uses_dma_api(const Facts &facts, const Gpu &gpu)
 {
 	const bool by_swiotlb = gpu.driver == "radeon" || gpu.driver == "amdgpu";
 
-	if (gpu.driver.empty())
+	if (!gpu.driver)
+		return unknown(
+			fmt::format("/sys/class/drm/{}/device/uevent tells the driver", gpu.card));
+	if (gpu.driver == "")
 		return no("no driver");
 	if (!by_swiotlb && gpu.driver != "nouveau" && gpu.driver != "vmwgfx")
 		return no(fmt::format("{} is none of the drivers whose TTM pool can (amdgpu, "
 				      "nouveau, radeon, vmwgfx)",
-				      gpu.driver));
+				      *gpu.driver));
 	if (!facts.version)
 		return version_missing();
 	if (gpu.driver == "vmwgfx")
@@ -267,15 +298,10 @@ Reason vtd_counts(const Facts &facts, const Gpu &gpu)
 {
 	if (!facts.version)
 		return version_missing();
-	if (before(facts, i915_huge))
-		return vtd_of_the_machine(facts, gpu);
-	if (gpu.in_iommu_group)
-		return yes(gpu.iommu_domain.empty()
-				   ? "the GPU is in an IOMMU group"
-				   : fmt::format("the GPU is in an IOMMU group ({})",
-						 gpu.iommu_domain));
-	return facts.guest ? yes("a guest counts as behind VT-d")
-			   : no("the GPU is in no IOMMU group");
+	Reason vtd = before(facts, i915_huge) ? vtd_of_the_machine(facts, gpu)
+					      : vtd_of_the_gpu(facts, gpu);
+
+	return vtd.answer == Answer::no ? unless(facts.guest, vtd, "this is a guest") : vtd;
 }
 
 Reason wants_huge_pages(const Facts &facts, const Gpu &gpu)
@@ -297,6 +323,8 @@ Reason wants_huge_pages(const Facts &facts, const Gpu &gpu)
 
 	if (!is_11)
 		return unknown("the GPU's graphics version: its PCI id is not in nocma's list");
+	if (!*is_11 && vtd.answer == Answer::unknown)
+		return vtd;
 	return *is_11 ? yes("graphics version 11 or later")
 		      : no(fmt::format("graphics version below 11, and {}", vtd.why));
 }

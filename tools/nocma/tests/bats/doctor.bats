@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # nocma doctor as a user calls it, on this machine and on a record. The rules are tested in
-# doctor_test.cpp.
+# doctor_test.cpp, whole machines in doctor_record_test.cpp.
 #
 # shellcheck disable=SC2154 # bats: run sets stderr
 
@@ -13,6 +13,7 @@ setup() {
 	mkdir -p "$record"/{proc/sys/kernel,boot,sys/class/drm/card0/device}
 	echo 6.12.94 >"$record/proc/sys/kernel/osrelease"
 	printf 'MemTotal: 512000 kB\nCmaTotal: 65536 kB\nCmaFree: 1024 kB\n' >"$record/proc/meminfo"
+	printf 'flags : fpu\n' >"$record/proc/cpuinfo"
 	printf '%x-%x : System RAM\n' 4096 $((1 << 33)) >"$record/proc/iomem"
 	printf 'CONFIG_CMA=y\nCONFIG_DMA_CMA=y\n' >"$record/boot/config-6.12.94"
 	printf 'DRIVER=radeon\nPCI_ID=1002:5159\n' >"$record/sys/class/drm/card0/device/uevent"
@@ -36,6 +37,13 @@ setup() {
 	run -4 --separate-stderr "$NOCMA" doctor --root "$record"
 	[[ $output == *'/boot/config-6.12.94 would tell'* ]]
 	[ "${lines[-1]}" = 'verdict: cannot tell' ]
+}
+
+@test "doctor: a damaged file is not 'affected'" {
+	echo damaged >"$record/proc/config.gz"
+	run -4 --separate-stderr "$NOCMA" doctor --root "$record"
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == *'/proc/config.gz: no gzip'* ]]
 }
 
 @test "doctor: JSON, absent figures are null" {
