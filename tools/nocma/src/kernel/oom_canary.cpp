@@ -58,7 +58,7 @@ OomCanary::OomCanary(std::uint64_t bytes)
 		got = ::read(pipe.read.get(), &byte, 1);
 	while (got < 0 && errno == EINTR);
 	if (got != 1) {
-		::waitpid(pid_, nullptr, 0);
+		reap(pid_);
 		throw Error(fmt::format(
 			"{} bytes cannot be held, to be given up when memory is out", bytes));
 	}
@@ -69,8 +69,7 @@ OomCanary::~OomCanary()
 	if (reaped_)
 		return;
 	::kill(pid_, SIGKILL);
-	while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR)
-		;
+	reap(pid_);
 }
 
 bool OomCanary::alive()

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,15 +59,6 @@ std::string read_all(const UniqueFd &fd)
 	}
 }
 
-int reap(pid_t pid)
-{
-	int status = 0;
-
-	while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
-}
-
 } // namespace
 
 Forked::Forked(const std::function<void()> &work)
@@ -94,13 +86,15 @@ Forked::~Forked()
 int Forked::wait()
 {
 	const std::string message = read_all(message_);
-	const int status = reap(std::exchange(pid_, -1));
+	const std::optional<int> status = reap(std::exchange(pid_, -1));
 
-	if (WIFSIGNALED(status))
-		return WTERMSIG(status);
-	if (WEXITSTATUS(status) == static_cast<int>(ExitCode::skip))
+	if (!status)
+		throw SystemError("waitpid", "", errno);
+	if (WIFSIGNALED(*status))
+		return WTERMSIG(*status);
+	if (WEXITSTATUS(*status) == static_cast<int>(ExitCode::skip))
 		throw SkipError(message);
-	if (WEXITSTATUS(status) != 0)
+	if (WEXITSTATUS(*status) != 0)
 		throw Error(message);
 	return 0;
 }

@@ -6,7 +6,6 @@
 #include <exception>
 
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "util/error.hpp"
@@ -56,8 +55,7 @@ Guardian::Guardian(const std::function<void()> &undo)
 Guardian::~Guardian()
 {
 	alive_.reset();
-	while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR)
-		;
+	reap(pid_);
 }
 
 } // namespace nocma

@@ -143,6 +143,16 @@ std::optional<std::filesystem::path> find_program(const std::string &name)
 	return std::nullopt;
 }
 
+std::optional<int> reap(pid_t pid) noexcept
+{
+	int status = 0;
+
+	while (::waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return std::nullopt;
+	return status;
+}
+
 Child::Child(const Spawn &spawn)
 {
 	const std::optional<std::filesystem::path> file = find_program(spawn.argv.at(0));
@@ -185,8 +195,7 @@ Child::~Child()
 	if (pid_ < 0 || status_)
 		return;
 	kill(SIGKILL);
-	while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR)
-		;
+	reap(pid_);
 }
 
 std::optional<int> Child::poll()
@@ -200,13 +209,12 @@ std::optional<int> Child::poll()
 
 int Child::wait()
 {
-	int status = 0;
+	if (!status_) {
+		const std::optional<int> status = reap(pid_);
 
-	while (!status_) {
-		if (::waitpid(pid_, &status, 0) == pid_)
-			status_ = decode_status(status);
-		else if (errno != EINTR)
+		if (!status)
 			throw SystemError("waitpid", "", errno);
+		status_ = decode_status(*status);
 	}
 	return *status_;
 }

@@ -42,6 +42,12 @@ std::string run_or_throw(const std::vector<std::string> &argv, const ProcessOpti
 std::optional<std::filesystem::path> find_program(const std::string &name);
 
 /*
+ * Waits for the end of a child, signals in between or not, and returns its status as wait(2) gives
+ * it. Nothing, and why in errno, when there is no such child, as after an earlier call.
+ */
+std::optional<int> reap(pid_t pid) noexcept;
+
+/*
  * A child process in a process group of its own, killed and reaped with the object; it also dies
  * when the thread that made it does (SIGKILL of this process included). Extra descriptors listed in
  * `keep` stay open in the child under the same numbers.
