@@ -107,7 +107,7 @@ TEST(SeriesTree, ReadsTheVersionOfEveryKindOfRelease)
 				 "Makefile")
 			  .full,
 		  "6.12.117");
-	const KernelVersion candidate = parse_makefile(
+	const TreeVersion candidate = parse_makefile(
 		"VERSION=7\nPATCHLEVEL=2\nSUBLEVEL=0\nEXTRAVERSION = -rc3\n", "Makefile");
 	EXPECT_EQ(candidate.series, "7.2");
 	EXPECT_EQ(candidate.full, "7.2.0-rc3");

@@ -21,6 +21,7 @@
 #include "cli/contents.hpp"
 #include "cli/shmem_pages.hpp"
 #include "kernel/counters.hpp"
+#include "kernel/kernel_version.hpp"
 #include "kernel/machine.hpp"
 #include "util/error.hpp"
 #include "util/fd.hpp"

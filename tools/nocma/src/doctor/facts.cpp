@@ -2,7 +2,6 @@
 #include "doctor/facts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <system_error>
 
@@ -254,7 +253,7 @@ Facts read_all(const fs::path &root)
 	const std::optional<std::string> cpuinfo = try_read_file(root / "proc/cpuinfo");
 
 	facts.release = line_of(root / "proc/sys/kernel/osrelease");
-	facts.version = parse_version(facts.release);
+	facts.version = try_parse_kernel_version(facts.release);
 	facts.config = read_config(root, facts.release);
 	facts.architecture = architecture_of(facts, root);
 	facts.command_line = line_of(root / "proc/cmdline");
@@ -282,29 +281,6 @@ Facts read_all(const fs::path &root)
 }
 
 } // namespace
-
-std::optional<KernelVersion> parse_version(std::string_view release)
-{
-	std::array<unsigned int, 3> numbers{};
-	std::size_t count = 0;
-
-	for (; count < numbers.size(); count++) {
-		const char *const end = release.data() + release.size();
-		const auto [stop, error] = std::from_chars(release.data(), end, numbers.at(count));
-
-		if (error != std::errc())
-			break;
-		release.remove_prefix(static_cast<std::size_t>(stop - release.data()));
-		if (!release.starts_with('.')) {
-			count++;
-			break;
-		}
-		release.remove_prefix(1);
-	}
-	if (count < 2)
-		return std::nullopt;
-	return KernelVersion{numbers[0], numbers[1], numbers[2]};
-}
 
 std::optional<std::string> parameter(std::string_view command_line, std::string_view name)
 {

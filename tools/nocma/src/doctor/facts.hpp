@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -11,21 +10,10 @@
 
 #include "doctor/config.hpp"
 #include "kernel/cma.hpp"
+#include "kernel/kernel_version.hpp"
 
 namespace nocma::doctor
 {
-
-struct KernelVersion {
-	unsigned int major = 0;
-	unsigned int minor = 0;
-	unsigned int patch = 0;
-
-	/* clang-tidy 14 sees a 0 in it. */
-	auto operator<=>(const KernelVersion &) const = default; // NOLINT(modernize-use-nullptr)
-};
-
-/* "6.12.94+deb13-amd64"; nothing without two numbers. */
-std::optional<KernelVersion> parse_version(std::string_view release);
 
 struct Gpu {
 	std::string card;		      /* "card0" */

@@ -3,10 +3,7 @@
 
 #include <charconv>
 
-#include <fmt/format.h>
-
 #include "kernel/iommu.hpp"
-#include "util/error.hpp"
 #include "util/file.hpp"
 
 namespace nocma
@@ -76,18 +73,6 @@ bool is_known_hypervisor(std::string_view accelerator)
 }
 
 } // namespace
-
-KernelVersion parse_kernel_version(std::string_view release)
-{
-	KernelVersion version;
-	const char *const end = release.data() + release.size();
-	const auto [dot, error] = std::from_chars(release.data(), end, version.major);
-
-	if (error != std::errc() || dot == end || *dot != '.' ||
-	    std::from_chars(dot + 1, end, version.minor).ec != std::errc())
-		throw Error(fmt::format("'{}' is no kernel release", release));
-	return version;
-}
 
 bool GemfsState::vtd_active() const
 {

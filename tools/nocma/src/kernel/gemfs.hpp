@@ -6,19 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "kernel/kernel_version.hpp"
+
 namespace nocma
 {
-
-struct KernelVersion {
-	unsigned int major = 0;
-	unsigned int minor = 0;
-
-	/* clang-tidy 14 sees a 0 in it. */
-	auto operator<=>(const KernelVersion &) const = default; // NOLINT(modernize-use-nullptr)
-};
-
-/* The first two numbers of a release as uname gives it. Throws Error. */
-KernelVersion parse_kernel_version(std::string_view release);
 
 /* What decides on the pages of i915's objects. */
 struct GemfsState {

@@ -53,7 +53,7 @@ TreeKind kind_of(const fs::path &path)
 
 } // namespace
 
-KernelVersion parse_makefile(std::string_view text, std::string_view name)
+TreeVersion parse_makefile(std::string_view text, std::string_view name)
 {
 	std::map<std::string, std::string> values = assignments(text);
 	const std::string version = values["VERSION"];

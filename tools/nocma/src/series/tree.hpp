@@ -8,13 +8,17 @@
 namespace nocma::series
 {
 
-struct KernelVersion {
+/*
+ * In words, for nothing here is earlier or later: a name to find the target by, and one that says
+ * all that the Makefile does.
+ */
+struct TreeVersion {
 	std::string series; /* "6.12": what a target is chosen by */
 	std::string full;   /* "6.12.117", "6.12.0-rc3": what a user reads */
 };
 
 /* From the text of a kernel's top Makefile. Throws UsageError with `name`. */
-KernelVersion parse_makefile(std::string_view text, std::string_view name);
+TreeVersion parse_makefile(std::string_view text, std::string_view name);
 
 enum class TreeKind {
 	plain, /* a folder, nothing keeps its history */
@@ -27,7 +31,7 @@ std::string_view to_string(TreeKind kind);
 struct KernelTree {
 	std::filesystem::path path; /* canonical */
 	TreeKind kind = TreeKind::plain;
-	KernelVersion version;
+	TreeVersion version;
 };
 
 /*
