@@ -17,18 +17,23 @@ namespace nocma::cli
 namespace
 {
 
-constexpr std::size_t page_bytes = 4096;
-
 TEST(ShmemPagesTest, MarksAreFoundWhereTheyWereWritten)
 {
 	std::vector<std::byte> data(8 * page_bytes);
 
-	write_marks(data);
-	EXPECT_NO_THROW(expect_marks(data));
-	EXPECT_NO_THROW(expect_marks(std::span(data).subspan(3 * page_bytes), 3 * page_bytes));
-	EXPECT_THROW(expect_marks(std::span(data).subspan(3 * page_bytes)), Error);
-	data.at(5 * page_bytes) ^= std::byte{1};
-	EXPECT_THROW(expect_marks(data), Error);
+	write_new_pages(data);
+	EXPECT_NO_THROW(expect_pattern(data));
+	EXPECT_NO_THROW(expect_pattern(std::span(data).subspan(3 * page_bytes), 0, 3 * page_bytes));
+	EXPECT_THROW(expect_pattern(std::span(data).subspan(3 * page_bytes)), Error);
+	for (const std::size_t offset : {5 * page_bytes, 8 * page_bytes - 1}) {
+		data.at(offset) ^= std::byte{1};
+		EXPECT_THROW(expect_pattern(data), Error) << offset;
+		data.at(offset) ^= std::byte{1};
+	}
+	EXPECT_NO_THROW(expect_pattern(data));
+	EXPECT_THROW(expect_pattern(data, 1), Error);
+	write_pattern(data, 1);
+	EXPECT_NO_THROW(expect_pattern(data, 1));
 }
 
 TEST(ShmemPagesTest, NewPagesAreZero)
@@ -39,7 +44,7 @@ TEST(ShmemPagesTest, NewPagesAreZero)
 	data.back() = std::byte{1};
 	EXPECT_THROW(expect_zero(data), Error);
 	data.at(page_bytes) = std::byte{1};
-	EXPECT_THROW(write_marks(data), Error);
+	EXPECT_THROW(write_new_pages(data), Error);
 }
 
 TEST(ShmemPagesTest, NamesOfCasesAreUnique)

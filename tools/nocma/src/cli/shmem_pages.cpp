@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/contents.hpp"
 #include "kernel/counters.hpp"
 #include "kernel/smaps.hpp"
 #include "util/error.hpp"
@@ -19,15 +20,9 @@ namespace nocma::cli
 namespace
 {
 
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t huge_bytes = 2 << 20;
 
 constexpr const char *shmem_enabled = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-
-std::uint64_t mark_of(std::size_t offset)
-{
-	return (offset + 1) * 0x9e3779b97f4a7c15ULL;
-}
 
 struct Measured {
 	ObjectPages pages;
@@ -44,8 +39,8 @@ Measured measure(const std::function<std::unique_ptr<ShmemObject>()> &make)
 	{
 		const std::unique_ptr<ShmemObject> object = make();
 
-		write_marks(object->bytes());
-		expect_marks(object->bytes());
+		write_new_pages(object->bytes());
+		expect_pattern(object->bytes());
 		const ShmemUsage with = read_shmem_usage();
 		measured = {
 			.pages = {.huge = with.huge - before.huge,
@@ -103,29 +98,16 @@ HugePagesDenied::~HugePagesDenied()
 	}
 }
 
-void write_marks(std::span<std::byte> data)
+void write_new_pages(std::span<std::byte> data)
 {
 	for (std::size_t offset = 0; offset < data.size(); offset += page_bytes) {
-		const std::uint64_t mark = mark_of(offset);
 		std::uint64_t old = 0;
 
 		std::memcpy(&old, &data[offset], sizeof(old));
 		if (old != 0)
 			throw Error(fmt::format("byte {} of a new object is not 0", offset));
-		std::memcpy(&data[offset], &mark, sizeof(mark));
 	}
-}
-
-void expect_marks(std::span<const std::byte> data, std::size_t first)
-{
-	for (std::size_t offset = 0; offset < data.size(); offset += page_bytes) {
-		std::uint64_t mark = 0;
-
-		std::memcpy(&mark, &data[offset], sizeof(mark));
-		if (mark != mark_of(first + offset))
-			throw Error(
-				fmt::format("byte {} lost what was written to it", first + offset));
-	}
+	write_pattern(data);
 }
 
 void expect_given_back(const ShmemUsage &before)

@@ -70,11 +70,8 @@ public:
 	[[nodiscard]] virtual std::span<std::byte> bytes() const = 0;
 };
 
-/* Writes a mark of its own into each page, which must be zero there before. Throws Error. */
-void write_marks(std::span<std::byte> data);
-
-/* Throws Error if a mark of write_marks() is not there; `first` is where the data begin in it. */
-void expect_marks(std::span<const std::byte> data, std::size_t first = 0);
+/* write_pattern() where nothing was written before: Error unless each page begins with zero. */
+void write_new_pages(std::span<std::byte> data);
 
 /*
  * Makes an object, touches each page of it and closes it; throws Error unless it has taken what is

@@ -36,7 +36,6 @@ namespace
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t huge_bytes = 2 << 20;
 constexpr std::string_view within_size = "huge=within_size";
 
@@ -177,11 +176,11 @@ void hole_takes_no_pages(KtapWriter & /*ktap*/)
 	require_huge_pages();
 	const PrivateTmpfs mount(within_size);
 	const TmpfsFile file(mount, 4 * huge_bytes);
-	write_marks(file.bytes().subspan(place + page_bytes, page_bytes));
+	write_new_pages(file.bytes().subspan(place + page_bytes, page_bytes));
 	expect_used(mount, huge_bytes, "one page written");
 	expect_zero(file.read(0, place + page_bytes));
 	expect_zero(file.read(place + 2 * page_bytes, 2 * huge_bytes - 2 * page_bytes));
-	expect_marks(file.bytes().subspan(place + page_bytes, page_bytes));
+	expect_pattern(file.bytes().subspan(place + page_bytes, page_bytes));
 	expect_used(mount, huge_bytes, "holes read");
 }
 
@@ -193,7 +192,7 @@ void truncation_gives_back(KtapWriter &ktap)
 	require_huge_pages();
 	const PrivateTmpfs mount(within_size);
 	const TmpfsFile file(mount, 2 * huge_bytes);
-	write_marks(file.bytes());
+	write_new_pages(file.bytes());
 	file.resize(cut);
 	ktap.diagnostic(
 		fmt::format("cut to {} KiB it takes {} KiB", cut >> 10, mount.used() >> 10));
@@ -201,11 +200,11 @@ void truncation_gives_back(KtapWriter &ktap)
 		throw Error(fmt::format("cut to {} KiB, the file takes {} KiB", cut >> 10,
 					mount.used() >> 10));
 	file.resize(2 * huge_bytes);
-	expect_marks(file.read(0, cut));
+	expect_pattern(file.read(0, cut));
 	expect_zero(file.read(cut, 2 * huge_bytes - cut));
 	file.resize(huge_bytes);
 	expect_used(mount, huge_bytes, "cut to one huge page");
-	expect_marks(file.bytes().first(huge_bytes));
+	expect_pattern(file.bytes().first(huge_bytes));
 	file.resize(0);
 	expect_used(mount, 0, "cut to nothing");
 }
@@ -215,17 +214,17 @@ void punched_hole_gives_back(KtapWriter & /*ktap*/)
 	require_huge_pages();
 	const PrivateTmpfs mount(within_size);
 	const TmpfsFile file(mount, 3 * huge_bytes);
-	write_marks(file.bytes());
+	write_new_pages(file.bytes());
 	file.punch(huge_bytes, huge_bytes);
 	expect_used(mount, 2 * huge_bytes, "a huge page punched out");
 	expect_zero(file.read(huge_bytes, huge_bytes));
 	/* A part of a huge page: whether that is given back is the kernel's affair. */
 	file.punch(2 * huge_bytes + page_bytes, page_bytes);
 	expect_zero(file.read(2 * huge_bytes + page_bytes, page_bytes));
-	expect_marks(file.read(0, huge_bytes));
-	expect_marks(file.read(2 * huge_bytes, page_bytes), 2 * huge_bytes);
-	expect_marks(file.read(2 * huge_bytes + 2 * page_bytes, huge_bytes - 2 * page_bytes),
-		     2 * huge_bytes + 2 * page_bytes);
+	expect_pattern(file.read(0, huge_bytes));
+	expect_pattern(file.read(2 * huge_bytes, page_bytes), 0, 2 * huge_bytes);
+	expect_pattern(file.read(2 * huge_bytes + 2 * page_bytes, huge_bytes - 2 * page_bytes), 0,
+		       2 * huge_bytes + 2 * page_bytes);
 }
 
 /* Runs the shrinkers as a shortage of memory does, until the file takes that much. */
@@ -252,7 +251,7 @@ void shrinker_splits_tail(KtapWriter & /*ktap*/)
 	const ShmemUsage before = read_shmem_usage();
 	const PrivateTmpfs mount("huge=always");
 	const TmpfsFile file(mount, size);
-	write_marks(file.bytes());
+	write_new_pages(file.bytes());
 	if (mount.used() == size)
 		throw SkipError(
 			"this kernel puts no huge page over the end of a file, or has none left");
@@ -262,7 +261,7 @@ void shrinker_splits_tail(KtapWriter & /*ktap*/)
 	if (huge != huge_bytes)
 		throw Error(fmt::format("{} KiB are in huge pages, not {}", huge >> 10,
 					huge_bytes >> 10));
-	expect_marks(file.bytes());
+	expect_pattern(file.bytes());
 }
 
 std::uint64_t vmstat(std::string_view name)
@@ -287,7 +286,7 @@ void survives_swap(KtapWriter &ktap)
 		throw SkipError("no 2 MiB of swap");
 	const PrivateTmpfs mount(within_size);
 	const TmpfsFile file(mount, huge_bytes);
-	write_marks(file.bytes());
+	write_new_pages(file.bytes());
 	const std::uint64_t in_memory = read_shmem_usage().total;
 	const std::uint64_t out = vmstat("pswpout");
 	page_out(file.bytes());
@@ -298,7 +297,7 @@ void survives_swap(KtapWriter &ktap)
 	if (vmstat("pswpout") == out || now >= in_memory)
 		throw Error("nothing was swapped out");
 	expect_used(mount, huge_bytes, "swapped out");
-	expect_marks(file.bytes());
+	expect_pattern(file.bytes());
 }
 
 } // namespace

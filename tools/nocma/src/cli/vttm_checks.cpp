@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "cli/contents.hpp"
 #include "util/error.hpp"
 
 namespace nocma::cli
@@ -28,21 +28,6 @@ std::optional<std::string> area_of(const Areas &areas, const drm_vttm_chunk &chu
 			if (area.contains(chunk.pfn + page))
 				return area.name;
 	return std::nullopt;
-}
-
-std::uint64_t pattern_of(std::size_t offset, std::uint64_t salt)
-{
-	return (offset + 1) * 0x9e3779b97f4a7c15ULL ^ salt;
-}
-
-/* Marks the first and the last word of each page. */
-template <typename Visit> void for_each_mark(std::span<std::byte> data, Visit visit)
-{
-	constexpr std::size_t last = page_bytes - sizeof(std::uint64_t);
-
-	for (std::size_t page = 0; page + page_bytes <= data.size(); page += page_bytes)
-		for (const std::size_t offset : {page, page + last})
-			visit(offset, data.data() + offset);
 }
 
 } // namespace
@@ -84,27 +69,6 @@ void expect_layout(const VttmLayout &layout, std::uint64_t bytes, unsigned int d
 			throw Error(fmt::format(
 				"chunk of order {} at bus address {:#x}: beyond {} bits",
 				chunk.order, static_cast<std::uint64_t>(chunk.dma_addr), dma_bits));
-}
-
-void write_pattern(std::span<std::byte> data, std::uint64_t salt)
-{
-	for_each_mark(data, [salt](std::size_t offset, std::byte *word) {
-		const std::uint64_t value = pattern_of(offset, salt);
-
-		std::memcpy(word, &value, sizeof(value));
-	});
-}
-
-void expect_pattern(std::span<std::byte> data, std::uint64_t salt)
-{
-	for_each_mark(data, [salt](std::size_t offset, const std::byte *word) {
-		std::uint64_t value = 0;
-
-		std::memcpy(&value, word, sizeof(value));
-		if (value != pattern_of(offset, salt))
-			throw Error(fmt::format("byte {}: reads {:#x}, {:#x} was written", offset,
-						value, pattern_of(offset, salt)));
-	});
 }
 
 void expect_none_in_cma(KtapWriter &ktap, const CmaState &cma, const ChunkOrders &in_cma)

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "drm/device.hpp"
@@ -15,8 +13,6 @@
 
 namespace nocma::cli
 {
-
-constexpr std::uint64_t page_bytes = 4096;
 
 /* As read_cma_areas() gives them. */
 using Areas = std::optional<std::vector<CmaArea>>;
@@ -34,12 +30,6 @@ std::uint64_t pages_of(const VttmLayout &layout);
  * a mask of `dma_bits` can reach them; SkipError when it may not see addresses.
  */
 void expect_layout(const VttmLayout &layout, std::uint64_t bytes, unsigned int dma_bits);
-
-/* Marks each page; what another salt wrote is told apart. */
-void write_pattern(std::span<std::byte> data, std::uint64_t salt);
-
-/* Throws Error if a page has not what write_pattern() wrote. */
-void expect_pattern(std::span<std::byte> data, std::uint64_t salt);
 
 /*
  * Tells the orders and throws Error if a chunk is in an area: without the flag some are. SkipError

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <xf86drm.h>
 
+#include "cli/contents.hpp"
 #include "cli/vttm_checks.hpp"
 #include "cli/vttm_fuzz_mmap.hpp"
 #include "drm/vttm.hpp"

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/vttm_checks.hpp"
+#include "cli/contents.hpp"
 #include "util/error.hpp"
 
 namespace nocma::cli
