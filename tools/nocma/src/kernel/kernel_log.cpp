@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <optional>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "util/error.hpp"
 #include "util/fd.hpp"
 #include "util/file.hpp"
+#include "util/number.hpp"
 
 namespace nocma
 {
@@ -25,12 +26,11 @@ constexpr unsigned int level_mask = 7;
 
 std::uint64_t number(std::string_view field, std::string_view record)
 {
-	std::uint64_t value = 0;
-	const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+	const std::optional<std::uint64_t> value = parse_number(field);
 
-	if (error != std::errc() || end != field.data() + field.size())
+	if (!value)
 		throw Error(fmt::format("kernel log: '{}' is no record", record));
-	return value;
+	return *value;
 }
 
 } // namespace

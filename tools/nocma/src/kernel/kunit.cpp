@@ -2,7 +2,6 @@
 #include "kernel/kunit.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "util/file.hpp"
+#include "util/number.hpp"
 
 namespace nocma
 {
@@ -82,15 +82,8 @@ void take_logged_skip(KunitCase &result)
 std::optional<std::size_t> parse_plan(std::string_view line)
 {
 	const auto number = after(line, "1..");
-	std::size_t count = 0;
 
-	if (!number)
-		return std::nullopt;
-	const auto [end, error] =
-		std::from_chars(number->data(), number->data() + number->size(), count);
-	if (error != std::errc() || end != number->data() + number->size())
-		return std::nullopt;
-	return count;
+	return number ? parse_number(*number) : std::nullopt;
 }
 
 std::string_view word_of(Verdict verdict)

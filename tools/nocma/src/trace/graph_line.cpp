@@ -2,10 +2,9 @@
 #include "trace/graph_line.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
 #include "util/file.hpp"
+#include "util/number.hpp"
 
 namespace nocma::trace
 {
@@ -43,17 +42,6 @@ std::vector<std::string_view> words(std::string_view text)
 	}
 }
 
-std::optional<std::uint64_t> number(std::string_view text)
-{
-	std::uint64_t value = 0;
-	const char *const end = text.data() + text.size();
-	const auto [stop, error] = std::from_chars(text.data(), end, value);
-
-	if (text.empty() || error != std::errc() || stop != end)
-		return std::nullopt;
-	return value;
-}
-
 /* "1873.071", microseconds; the kernel leaves the fraction out from 10 s on. */
 std::optional<nanoseconds> microseconds(std::string_view text)
 {
@@ -61,10 +49,10 @@ std::optional<nanoseconds> microseconds(std::string_view text)
 	constexpr std::uint64_t scale = 1000;
 	const std::size_t point = std::min(text.find('.'), text.size());
 	std::string fraction(text.substr(std::min(point + 1, text.size())));
-	const std::optional<std::uint64_t> whole = number(text.substr(0, point));
+	const std::optional<std::uint64_t> whole = parse_number(text.substr(0, point));
 
 	fraction.resize(3, '0');
-	const std::optional<std::uint64_t> rest = number(fraction);
+	const std::optional<std::uint64_t> rest = parse_number(fraction);
 	if (point > longest || !whole || !rest)
 		return std::nullopt;
 	return nanoseconds(*whole * scale + *rest);
@@ -100,7 +88,7 @@ std::optional<unsigned int> cpu_of(std::string_view word)
 
 	if (!word.ends_with(')'))
 		return std::nullopt;
-	const std::optional<std::uint64_t> value = number(word.substr(0, word.size() - 1));
+	const std::optional<std::uint64_t> value = parse_number(word.substr(0, word.size() - 1));
 
 	if (!value || *value > most_cpus)
 		return std::nullopt;
@@ -238,13 +226,13 @@ std::optional<GraphRecord> read_lost(std::string_view line)
 
 	if (parts.size() < 3 || !parts[0].starts_with("CPU:") || parts[1] != "[LOST")
 		return std::nullopt;
-	const std::optional<std::uint64_t> cpu = number(parts[0].substr(4));
+	const std::optional<std::uint64_t> cpu = parse_number(parts[0].substr(4));
 	GraphRecord record;
 
 	record.kind = GraphRecord::Kind::lost;
 	if (cpu)
 		record.cpu = static_cast<unsigned int>(*cpu);
-	record.lost = number(parts[2]).value_or(0);
+	record.lost = parse_number(parts[2]).value_or(0);
 	return record;
 }
 
@@ -269,7 +257,7 @@ void read_event_header(std::string_view &line, GraphRecord &record)
 		record.task = task;
 	const std::string_view cpu =
 		header.substr(bracket + 1, header.find(']', bracket) - bracket - 1);
-	if (const std::optional<std::uint64_t> value = number(cpu))
+	if (const std::optional<std::uint64_t> value = parse_number(cpu))
 		record.cpu = static_cast<unsigned int>(*value);
 	line.remove_prefix(std::min(line.find(':', event + 2), line.size() - 1) + 1);
 }

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <system_error>
 
@@ -14,6 +13,7 @@
 
 #include "util/error.hpp"
 #include "util/fd.hpp"
+#include "util/number.hpp"
 
 namespace nocma
 {
@@ -78,17 +78,15 @@ std::uint64_t read_number(const std::filesystem::path &path)
 	const std::string text = read_file(path);
 	std::string_view digits = trim(text);
 	int base = 10;
-	std::uint64_t value = 0;
 
 	if (digits.starts_with("0x")) {
 		digits.remove_prefix(2);
 		base = 16;
 	}
-	const auto [end, error] =
-		std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-	if (error != std::errc() || end != digits.data() + digits.size())
+	const std::optional<std::uint64_t> value = parse_number(digits, base);
+	if (!value)
 		throw Error(fmt::format("{}: not a number: '{}'", path.native(), trim(text)));
-	return value;
+	return *value;
 }
 
 void write_existing(const std::filesystem::path &path, std::string_view text)
