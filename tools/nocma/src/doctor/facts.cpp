@@ -2,7 +2,6 @@
 #include "doctor/facts.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 
 #include <sys/utsname.h>
@@ -12,6 +11,7 @@
 #include "kernel/counters.hpp"
 #include "util/error.hpp"
 #include "util/file.hpp"
+#include "util/number.hpp"
 
 namespace nocma::doctor
 {
@@ -29,21 +29,10 @@ std::string line_of(const fs::path &file)
 	return std::string(trim(try_read_file(file).value_or("")));
 }
 
-std::optional<std::uint64_t> number(std::string_view text, int base = 10)
-{
-	std::uint64_t value = 0;
-	const char *const end = text.data() + text.size();
-	const auto [stop, error] = std::from_chars(text.data(), end, value, base);
-
-	if (text.empty() || error != std::errc() || stop != end)
-		return std::nullopt;
-	return value;
-}
-
 std::optional<std::uint64_t> hex(std::string_view text)
 {
 	text = trim(text);
-	return number(text.starts_with("0x") ? text.substr(2) : text, 16);
+	return parse_number(text.starts_with("0x") ? text.substr(2) : text, 16);
 }
 
 /* The word behind `label` on the first line that begins with it. */
@@ -86,10 +75,11 @@ std::uint64_t end_of_memory(std::string_view zoneinfo)
 		if (text.starts_with("Node "))
 			spanned = 0;
 		if (text.starts_with("spanned "))
-			spanned = number(trim(text.substr(8))).value_or(0);
+			spanned = parse_number(trim(text.substr(8))).value_or(0);
 		if (text.starts_with("start_pfn:") && spanned != 0)
-			end = std::max(end, (number(trim(text.substr(10))).value_or(0) + spanned) *
-						    page_bytes);
+			end = std::max(end,
+				       (parse_number(trim(text.substr(10))).value_or(0) + spanned) *
+					       page_bytes);
 	}
 	return end;
 }
@@ -156,7 +146,7 @@ bool has_memory_encryption(std::string_view cpuinfo, const Facts &facts)
 std::optional<bool> read_swiotlb(const fs::path &root)
 {
 	const std::optional<std::uint64_t> slots =
-		number(line_of(root / "sys/kernel/debug/swiotlb/io_tlb_nslabs"));
+		parse_number(line_of(root / "sys/kernel/debug/swiotlb/io_tlb_nslabs"));
 
 	return slots ? std::optional(*slots != 0) : std::nullopt;
 }
@@ -173,7 +163,7 @@ std::optional<bool> read_flag(const fs::path &root)
 std::optional<bool> read_force_coherent(const Facts &facts, const fs::path &root)
 {
 	const std::optional<std::uint64_t> value =
-		number(line_of(root / "sys/module/vmwgfx/parameters/force_coherent"));
+		parse_number(line_of(root / "sys/module/vmwgfx/parameters/force_coherent"));
 	const std::optional<std::string> asked =
 		parameter(facts.command_line, "vmwgfx.force_coherent");
 
@@ -206,7 +196,7 @@ Gpu read_gpu(const fs::path &card)
 		gpu.driver = field(uevent, "DRIVER=").value_or("");
 	gpu.slot = field(uevent, "PCI_SLOT_NAME=").value_or("");
 	gpu.pci_id = pci_id_of(uevent);
-	if (const auto bits = number(line_of(device / "dma_mask_bits")))
+	if (const auto bits = parse_number(line_of(device / "dma_mask_bits")))
 		gpu.dma_bits = static_cast<unsigned int>(*bits);
 	gpu.in_iommu_group = fs::exists(device / "iommu_group", missing);
 	gpu.iommu_domain = line_of(device / "iommu_group/type");
@@ -218,7 +208,7 @@ bool is_card(std::string_view name)
 {
 	constexpr std::string_view prefix = "card";
 
-	return name.starts_with(prefix) && number(name.substr(prefix.size()));
+	return name.starts_with(prefix) && parse_number(name.substr(prefix.size()));
 }
 
 void read_gpus(Facts &facts, const fs::path &root)
