@@ -22,6 +22,12 @@ setup() {
 		echo 'linux-source-6.12 6.12.2-1 downloaded'
 		echo 'linux-source-6.12 6.12.1-1 -'
 		;;
+	fetch)
+		[ "$4" != "${GONE:-}" ] || {
+			echo "kernel: $4 is gone from the archive"
+			exit 4
+		}
+		;;
 	esac
 	EOF
 	# The harness finds fault with the version that FAULTY names.
@@ -64,6 +70,11 @@ ok 2 linux-source-6.12 6.12.1-1
 	FAULTY=1 run -1 --separate-stderr "$repo/scripts/check-releases" v6.12 --no-debian
 	[[ "$output" == *'ok 1 linux-source-6.12 6.12.2-1'* ]]
 	[[ "$output" == *'not ok 2 linux-source-6.12 6.12.1-1'*'not ok 1 quilt push --fuzz=0'* ]]
+}
+
+@test "a release that the archive has dropped is a skip, no pass" {
+	GONE=6.12.1-1 run -0 --separate-stderr "$repo/scripts/check-releases" v6.12 --no-debian
+	[[ "$output" == *'ok 2 linux-source-6.12 6.12.1-1 # SKIP is gone from the archive'* ]]
 }
 
 @test "wrong calls get one line and status 2" {

@@ -225,6 +225,17 @@ expect() {
 	[ -f "$NOCMA_CACHE/downloads/linux-source-6.12_6.12.10-1_all.deb" ]
 }
 
+@test "a release that the archive has dropped is named, and the next one taken" {
+	rm "$archive/linux-source-6.12_6.12.10-1_all.deb"
+	kernel fetch v6.12 --version 6.12.10-1
+	expect 4 "v6.12: linux-source-6.12 6.12.10-1 is gone from the archive"
+	kernel fetch v6.12
+	expect 0 "6.12.10-1 is gone"
+	[ -f "$NOCMA_CACHE/downloads/linux-source-6.12_6.12.9-1_all.deb" ]
+	kernel fetch v6.12 --all
+	expect 0 "6.12.10-1 is gone"
+}
+
 @test "a truncated download is not trusted, with and without its checksum" {
 	kernel fetch v6.12
 	deb=$NOCMA_CACHE/downloads/linux-source-6.12_6.12.10-1_all.deb
