@@ -193,11 +193,12 @@ bool on_igdstub()
  */
 bool is_known_error(const LogRecord &record)
 {
-	constexpr std::array<std::string_view, 12> known = {
+	constexpr std::array<std::string_view, 13> known = {
 		/* 4.15 */
 		"timed out trying to stop ring",
 		"Failed to reset chip: -110",
-		/* Graphics version 12 */
+		/* Graphics version 12. The first one is of Debian's 6.1, for any driver. */
+		"firmware: failed to load i915/tgl_",
 		"timed out waiting for forcewake ack",
 		"reset request timed out",
 		"Failed to reset GuC, ret = -110",
