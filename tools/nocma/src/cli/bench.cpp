@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -24,6 +25,7 @@
 #include "report/comparison.hpp"
 #include "util/file.hpp"
 #include "util/interrupt.hpp"
+#include "util/json_text.hpp"
 
 namespace nocma::cli
 {
@@ -284,16 +286,11 @@ private:
 
 void write_result(const std::string &output, const std::string &text)
 {
-	std::error_code missing;
-
 	if (output.empty()) {
 		fmt::print("{}", text);
 		std::fflush(stdout);
-	} else if (std::filesystem::exists(output, missing) &&
-		   !std::filesystem::is_regular_file(output, missing)) {
-		write_existing(output, text); /* a serial port, a pipe */
 	} else {
-		write_atomic(output, text);
+		write_output(output, text); /* a serial port in a guest */
 	}
 }
 
@@ -349,7 +346,7 @@ ExitCode bench(const Options &options)
 				   format_exhaustion(last.exhaustion));
 	}
 	result.cma_after = read_cma_state();
-	write_result(options.output, to_json(result).dump() + "\n");
+	write_result(options.output, json_text(to_json(result)) + "\n");
 	return ExitCode::pass;
 }
 
@@ -368,7 +365,7 @@ ExitCode bench_walks(const Options &options)
 	result.clock_step_ns = clock_step;
 	for (const std::string &line : split_lines(describe(result)))
 		fmt::print(stderr, "bench: {}\n", line);
-	write_result(options.output, to_json(result).dump() + "\n");
+	write_result(options.output, json_text(to_json(result)) + "\n");
 	return ExitCode::pass;
 }
 
@@ -397,6 +394,16 @@ void validate(const Options &options)
 				fmt::format("--size {}: not from 4K to 64M", format_bytes(bytes)));
 }
 
+/* What CLI11 calls back to check a value: why it is wrong, or nothing. */
+std::string positive_error(const std::string &text)
+{
+	double value = 0;
+
+	if (CLI::detail::lexical_cast(text, value) && std::isfinite(value) && value > 0)
+		return "";
+	return fmt::format("'{}': not a number above 0", text);
+}
+
 } // namespace
 
 void add_bench(CLI::App &app, ExitCode &result)
@@ -419,15 +426,14 @@ void add_bench(CLI::App &app, ExitCode &result)
 		->delimiter(',')
 		->check(CLI::IsMember({"cold", "warm"}));
 	command->add_option("--samples", options->samples, "At most so many populates per case")
-		->check(CLI::PositiveNumber);
+		->check(positive_error);
 	command->add_option("--duration", options->duration,
 			    "Seconds per case, setting the mode up not counted")
-		->check(CLI::PositiveNumber);
+		->check(positive_error);
 	command->add_option("--seed", options->seed, "Decides which pages are pinned");
 	command->add_option("--size", options->sizes, "Bytes of an object, 4K to 64M")
 		->delimiter(',')
-		->transform(CLI::AsSizeValue(false))
-		->check(CLI::PositiveNumber);
+		->transform(CLI::AsSizeValue(false));
 	command->add_flag("--exhaust", options->exhaust,
 			  "Populate until memory has run out, and say how much there was");
 	command->add_option("-o,--output", options->output, "File instead of standard output");

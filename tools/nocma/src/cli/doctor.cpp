@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "doctor/diagnosis.hpp"
+#include "util/json_text.hpp"
 
 namespace nocma::cli
 {
@@ -24,7 +25,7 @@ ExitCode examine(const Options &options)
 	const doctor::Facts facts = doctor::read_facts(options.root);
 	const doctor::Diagnosis diagnosis = diagnose(facts);
 
-	fmt::print("{}", options.json ? to_json(facts, diagnosis).dump(2) + "\n"
+	fmt::print("{}", options.json ? json_text(to_json(facts, diagnosis), 2) + "\n"
 				      : to_text(facts, diagnosis));
 	return exit_code(diagnosis.status());
 }

@@ -1,11 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+
+namespace
+{
+
+/* One line, as of all errors: what is wrong, and the way out. */
+std::string usage_error(const CLI::App *app, const CLI::Error &error)
+{
+	const std::vector<std::string> unknown = app->remaining(true);
+
+	/* CLI11 looks for what is missing first: "nocma foo" has no subcommand to it. */
+	if (dynamic_cast<const CLI::RequiredError *>(&error) != nullptr && !unknown.empty())
+		return fmt::format("nocma: '{}': no such command or option, see --help\n",
+				   unknown.front());
+	return fmt::format("nocma: {}, see --help\n", error.what());
+}
+
+/* What was printed has to get there. A reader that went away wanted no more. */
+void finish_output()
+{
+	if (std::fflush(stdout) != 0 && errno != EPIPE)
+		throw nocma::SystemError("write", "standard output", errno);
+}
+
+} // namespace
 
 /* Should printing an error fail, there is nothing left to do but to end. */
 // NOLINTNEXTLINE(bugprone-exception-escape)
@@ -20,6 +47,7 @@ int main(int argc, char **argv)
 	try {
 		app.set_version_flag("--version", NOCMA_VERSION);
 		app.require_subcommand(1);
+		app.failure_message(usage_error);
 		nocma::cli::add_series(app, result);
 		nocma::cli::add_guest(app, result);
 		nocma::cli::add_test(app, result);
@@ -29,6 +57,7 @@ int main(int argc, char **argv)
 		nocma::cli::add_trace(app, result);
 		nocma::cli::add_doctor(app, result);
 		app.parse(argc, argv);
+		finish_output();
 	} catch (const CLI::ParseError &error) {
 		/* --help and --version arrive here too, as successes. */
 		const bool asked = error.get_exit_code() == 0;

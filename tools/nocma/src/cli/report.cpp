@@ -29,7 +29,7 @@ ExitCode report(const Options &options)
 	for (const std::string &file : options.files)
 		comparison.add(parse_bench_result(read_file(file), file), file);
 	if (!options.output.empty())
-		write_atomic(options.output, html_report(comparison));
+		write_output(options.output, html_report(comparison));
 	if (options.output.empty() || options.text)
 		fmt::print("{}\n", comparison.table());
 	const Comparison::Verdict verdict = comparison.verdict();

@@ -18,6 +18,7 @@
 #include "util/cache.hpp"
 #include "util/file.hpp"
 #include "util/interrupt.hpp"
+#include "util/json_text.hpp"
 
 namespace nocma::cli
 {
@@ -96,7 +97,7 @@ json report(const Session &session, std::string_view result)
 
 void print_json(const json &object)
 {
-	fmt::print("{}\n", object.dump(2));
+	fmt::print("{}\n", json_text(object, 2));
 }
 
 std::string summary(const Assessment &assessment)
@@ -326,12 +327,12 @@ ExitCode run_verify(const Options &options)
 	const InterruptGuard guard;
 	const fs::path patches = patches_folder(options);
 	std::vector<Target> targets = load_targets(patches);
-	VerifyReport report(options.as_json);
 
 	if (!options.target.empty())
 		targets = {find_target(targets, options.target)};
 	else if (!options.tree.empty())
 		targets = {target_for_version(targets, open_tree(options.tree).version.series)};
+	VerifyReport report(options.as_json); /* the plan's line, so after all usage errors */
 	for (const Target &target : targets) {
 		const fs::path tree =
 			options.tree.empty() ? cached_sources(target) : fs::path(options.tree);
@@ -367,7 +368,7 @@ ExitCode run_export(const Options &options)
 		return ExitCode::pass;
 	}
 	if (!options.dry_run)
-		write_atomic(options.mbox, mbox);
+		write_output(options.mbox, mbox);
 	fmt::print("{}\n", options.mbox);
 	return ExitCode::pass;
 }

@@ -13,6 +13,7 @@
 #include <fnmatch.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands.hpp"
 #include "cli/i915_cases.hpp"
@@ -319,10 +320,11 @@ std::vector<Case> cases_of_ttm()
 /* What is tested without a device of its own, and therefore without a back-end. */
 constexpr std::array<std::string_view, 2> without_device = {"tmpfs", "igdstub"};
 
-bool has_device(std::string_view name)
+bool has_backend(const std::string &name)
 {
-	return std::find(without_device.begin(), without_device.end(), name) ==
-	       without_device.end();
+	const std::vector<std::string> names = backend_names();
+
+	return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::vector<Case> all_cases(const std::string &backend)
@@ -335,8 +337,12 @@ std::vector<Case> all_cases(const std::string &backend)
 		append(cases, tmpfs_cases());
 	else if (backend == "igdstub")
 		append(cases, igdstub_cases());
-	else
+	else if (has_backend(backend))
 		cases = cases_of_ttm();
+	else
+		throw UsageError(fmt::format("--backend '{}': not one of {}, {}", backend,
+					     fmt::join(backend_names(), ", "),
+					     fmt::join(without_device, ", ")));
 	if (backend == "vttm")
 		append(cases, vttm_cases());
 	return cases;
@@ -374,8 +380,6 @@ ExitCode test(const Options &options)
 		return ExitCode::pass;
 	}
 
-	if (has_device(options.backend))
-		make_backend(options.backend); /* a wrong name: an error before any output */
 	const InterruptGuard guard;
 	KtapWriter ktap(stdout, names);
 	Context context(options.backend, ktap);

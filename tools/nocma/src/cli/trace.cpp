@@ -21,6 +21,7 @@
 #include "trace/functions.hpp"
 #include "trace/input.hpp"
 #include "util/file.hpp"
+#include "util/json_text.hpp"
 
 namespace nocma::cli
 {
@@ -54,12 +55,12 @@ std::optional<std::string> series_of_this_kernel()
 ExitCode print(const trace::Input &input, const std::optional<std::string> &series, bool json)
 {
 	if (const auto *const log = std::get_if<trace::KernelLog>(&input)) {
-		fmt::print("{}", json ? to_json(*log).dump(2) + "\n" : to_text(*log));
+		fmt::print("{}", json ? json_text(to_json(*log), 2) + "\n" : to_text(*log));
 		return log->findings.empty() ? ExitCode::skip : ExitCode::pass;
 	}
 	const trace::Analysis analysis = analyse(std::get<trace::CallTree>(input), series);
 
-	fmt::print("{}", json ? to_json(analysis).dump(2) + "\n" : to_text(analysis));
+	fmt::print("{}", json ? json_text(to_json(analysis), 2) + "\n" : to_text(analysis));
 	return analysis.cause == trace::Cause::not_told ? ExitCode::skip : ExitCode::pass;
 }
 
@@ -80,7 +81,7 @@ ExitCode record_and_print(const Options &options)
 					       .duration = std::chrono::seconds(options.live)});
 
 	if (!options.output.empty())
-		write_atomic(options.output, text);
+		write_output(options.output, text);
 	trace::CallTree calls = trace::read_calls(text);
 	if (calls.calls().empty())
 		throw SkipError(fmt::format("no populate in {} s: use the desktop, or start what "

@@ -247,7 +247,8 @@ Facts read_all(const fs::path &root)
 	facts.config = read_config(root, facts.release);
 	facts.architecture = architecture_of(facts, root);
 	facts.command_line = line_of(root / "proc/cmdline");
-	facts.has_meminfo = try_read_file(root / "proc/meminfo").has_value();
+	/* An empty file is one that could not be copied: it says nothing of an area. */
+	facts.has_meminfo = !trim(try_read_file(root / "proc/meminfo").value_or("")).empty();
 	if (facts.has_meminfo) {
 		facts.cma = read_cma_state(root / "proc", root / "sys/kernel/debug");
 		facts.shmem_huge_bytes =

@@ -117,6 +117,17 @@ void write_atomic(const std::filesystem::path &path, std::string_view text)
 	}
 }
 
+void write_output(const std::filesystem::path &path, std::string_view text)
+{
+	std::error_code missing;
+	const std::filesystem::file_status status = std::filesystem::symlink_status(path, missing);
+
+	if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+		write_existing(path, text);
+	else
+		write_atomic(path, text);
+}
+
 std::vector<std::string> split_lines(std::string_view text)
 {
 	std::vector<std::string> lines = split(text, '\n');

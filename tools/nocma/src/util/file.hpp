@@ -26,6 +26,13 @@ void write_existing(const std::filesystem::path &path, std::string_view text);
 /* Replaces the file atomically: a temporary beside it, fsync, rename. */
 void write_atomic(const std::filesystem::path &path, std::string_view text);
 
+/*
+ * A file that a user named for a result: replaced atomically if it is a regular one or not there.
+ * Anything else (a device, a pipe, /dev/stdout) is written to, for rename() would put a file in its
+ * place.
+ */
+void write_output(const std::filesystem::path &path, std::string_view text);
+
 std::vector<std::string> split_lines(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);

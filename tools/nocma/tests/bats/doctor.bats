@@ -46,6 +46,18 @@ setup() {
 	[[ $stderr == *'/proc/config.gz: no gzip'* ]]
 }
 
+@test "doctor: an empty meminfo is no answer" {
+	: >"$record/proc/meminfo"
+	run -4 --separate-stderr "$NOCMA" doctor --root "$record"
+	[[ $output == *'cma stall: cannot tell'*'/proc/meminfo tells'* ]]
+}
+
+@test "doctor: JSON of a command line that is no UTF-8" {
+	printf 'quiet \xff\n' >"$record/proc/cmdline"
+	run -1 --separate-stderr "$NOCMA" doctor --json --root "$record"
+	[[ $output == *'"status": "affected"'* ]]
+}
+
 @test "doctor: JSON, absent figures are null" {
 	run -1 --separate-stderr "$NOCMA" doctor --json --root "$record"
 	[[ $output == *'"format": "nocma-doctor-1"'* ]]

@@ -630,6 +630,33 @@ with_fakes() {
 	run -0 series apply --help
 }
 
+@test "a wrong call is one line that names what is wrong" {
+	local call
+
+	for call in frobnicate --frobnicate 'series frobnicate'; do
+		# shellcheck disable=SC2086 # words
+		run -2 "$NOCMA" $call
+		[ "$output" = "nocma: '${call#series }': no such command or option, see --help" ]
+	done
+	run -2 "$NOCMA"
+	[ "$output" = 'nocma: A subcommand is required, see --help' ]
+	run -2 "$NOCMA" bench --duration nan
+	[ "$output" = "nocma: --duration: 'nan': not a number above 0, see --help" ]
+	run -2 "$NOCMA" test --backend voodoo --list
+	[[ $output == *"'voodoo': not one of radeon, vttm, i915, tmpfs, igdstub" ]]
+	run -2 series verify v9.9
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "export --mbox to what is no regular file writes to it" {
+	mkfifo pipe
+	cat pipe >mail &
+	run -0 series export v6.12 --mbox pipe
+	wait $!
+	[ -p pipe ]
+	[ "$(grep -c '^Signed-off-by' mail)" -gt 0 ]
+}
+
 # --- interrupts ----------------------------------------------------------------------------
 
 @test "killed while patches are tried: the tree is untouched" {

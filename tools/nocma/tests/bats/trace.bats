@@ -59,6 +59,20 @@ setup() {
 	[[ $stderr == *'absent: No such file'* ]]
 }
 
+@test "trace: JSON of a log that is no UTF-8" {
+	printf '\xff cma: cma_alloc: alloc failed, req-size: 512 pages, ret: -12\n' >log.txt
+	run -0 --separate-stderr "$NOCMA" trace --json log.txt
+	[[ $output == *'"format": "nocma-trace-1"'* ]]
+}
+
+@test "output that cannot be written is an error" {
+	# shellcheck disable=SC2016 # for the inner shell
+	run -1 --separate-stderr bash -c '"$0" trace stall.txt >/dev/full' "$NOCMA"
+	[[ $stderr == 'nocma: '*'No space left on device' ]]
+	# shellcheck disable=SC2016 # for the inner shell
+	run -0 bash -o pipefail -c '"$0" trace stall.txt | true' "$NOCMA"
+}
+
 @test "trace: wrong calls" {
 	run -2 "$NOCMA" trace
 	run -2 "$NOCMA" trace stall.txt --live 1
