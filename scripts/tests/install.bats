@@ -42,7 +42,8 @@ complete_line() {
 	run ! "$dest/usr/bin/nocma" series export v6.12 -o "$BATS_TEST_TMPDIR/out"
 	run -0 "$dest/usr/bin/nocma" series export v6.1 -o "$BATS_TEST_TMPDIR/out"
 	run -0 "$dest/usr/share/ttm-nocma/scripts/kernel" --help
-	install_into_dest --uninstall
+	run -0 install_into_dest --uninstall
+	[ "${#lines[@]}" -eq 1 ]
 	[ ! -e "$dest" ] || [ -z "$(find "$dest" -mindepth 1)" ]
 }
 
