@@ -16,7 +16,7 @@ help:
 	@echo '  check-all  the same for every kernel and configuration; TREE= the source of v4.15'
 	@echo 'Single steps:'
 	@echo '  harness    build $(NOCMA)'
-	@echo '  lint       shellcheck, clang-format, clang-tidy, SPDX lines, checkpatch'
+	@echo '  lint       shellcheck, clang-format, clang-tidy, SPDX lines'
 	@echo '  results    measure what Documentation/gpu/ttm-nocma-results.rst states, again'
 	@echo '  install    put nocma, manual pages, completion below PREFIX=$(PREFIX); DESTDIR= works'
 	@echo '  uninstall  remove what install put there'
