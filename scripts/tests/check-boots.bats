@@ -29,6 +29,15 @@ setup() {
 	[[ "$output" == *'3 boots, 2 passed, 1 failed'* ]]
 }
 
+@test "a target that there is not, and no harness" {
+	run "$boots" 3 v9.9
+	[ "$status" -eq 2 ]
+	[[ "$output" == *'v9.9: no such series'* ]]
+	NOCMA=/nonexistent/nocma run "$boots" 3 v5.10
+	[ "$status" -eq 1 ]
+	[[ "$output" == *'run scripts/harness' ]]
+}
+
 @test "no number, no target" {
 	run "$boots" many v5.10
 	[ "$status" -eq 2 ]

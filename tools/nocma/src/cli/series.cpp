@@ -328,10 +328,10 @@ ExitCode run_verify(const Options &options)
 	const fs::path patches = patches_folder(options);
 	std::vector<Target> targets = load_targets(patches);
 
-	if (!options.target.empty())
+	if (!options.tree.empty())
+		targets = {target_of_tree(targets, open_tree(options.tree), options.target)};
+	else if (!options.target.empty())
 		targets = {find_target(targets, options.target)};
-	else if (!options.tree.empty())
-		targets = {target_for_version(targets, open_tree(options.tree).version.series)};
 	VerifyReport report(options.as_json); /* the plan's line, so after all usage errors */
 	for (const Target &target : targets) {
 		const fs::path tree =

@@ -20,24 +20,11 @@ namespace nocma::series
 namespace
 {
 
-const Target &choose(const std::vector<Target> &targets, const KernelTree &tree,
-		     const std::string &name)
-{
-	if (name.empty())
-		return target_for_version(targets, tree.version.series);
-	const Target &target = find_target(targets, name);
-	if (std::ranges::find(target.versions, tree.version.series) == target.versions.end())
-		throw UsageError(fmt::format("{}: is Linux {}, not one that {} is for; leave the "
-					     "target out to have it chosen",
-					     tree.path.native(), tree.version.full, name));
-	return target;
-}
-
 PatchSet load(const SessionOptions &options, const KernelTree &tree)
 {
 	const std::vector<Target> targets = load_targets(options.patches);
 
-	return load_patch_set(options.patches, choose(targets, tree, options.target),
+	return load_patch_set(options.patches, target_of_tree(targets, tree, options.target),
 			      options.tests);
 }
 
@@ -55,6 +42,19 @@ std::set<std::string> recorded(const KernelTree &tree, const std::vector<Patch> 
 }
 
 } // namespace
+
+const Target &target_of_tree(const std::vector<Target> &targets, const KernelTree &tree,
+			     const std::string &name)
+{
+	if (name.empty())
+		return target_for_version(targets, tree.version.series);
+	const Target &target = find_target(targets, name);
+	if (std::ranges::find(target.versions, tree.version.series) == target.versions.end())
+		throw UsageError(fmt::format("{}: is Linux {}, not one that {} is for; leave the "
+					     "target out to have it chosen",
+					     tree.path.native(), tree.version.full, name));
+	return target;
+}
 
 Session::Session(const SessionOptions &options)
 	: tree_(open_tree(options.tree)), set_(load(options, tree_))

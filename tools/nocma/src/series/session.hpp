@@ -8,6 +8,7 @@
 
 #include "series/assess.hpp"
 #include "series/patch_set.hpp"
+#include "series/targets.hpp"
 #include "series/tree.hpp"
 
 namespace nocma::series
@@ -20,6 +21,11 @@ struct SessionOptions {
 	std::string target; /* empty: by the tree's version */
 	bool tests = true;  /* with the patches under "# tests" */
 };
+
+/* The target of that name, or without one the tree's. Throws UsageError when it is not the tree's.
+ */
+const Target &target_of_tree(const std::vector<Target> &targets, const KernelTree &tree,
+			     const std::string &name);
 
 /* A tree and the series for it. */
 class Session

@@ -876,6 +876,13 @@ half_merge() {
 	[ -z "$(ls -A tmp)" ]
 }
 
+@test "verify refuses a tree that is not the named target's" {
+	sed -i 's/^PATCHLEVEL = 12/PATCHLEVEL = 13/' tree/Makefile
+	run -2 series verify v6.12 --tree tree
+	[ "${#lines[@]}" -eq 1 ]
+	[[ $output == *'is Linux 6.13.117, not one that v6.12 is for'* ]]
+}
+
 @test "verify without sources is a skip that says how to get them" {
 	NOCMA_CACHE=$PWD/cache run -4 series verify
 	[[ $output == *'v6.12 # SKIP no sources: scripts/kernel prepare v6.12'* ]]
