@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -373,6 +374,22 @@ ExitCode compare(const Options &options)
 	return verdict.good ? ExitCode::pass : ExitCode::fail;
 }
 
+/* For transform(): a name is read as what it stands for, and any other is told what there is. */
+template <typename Value> CLI::Validator one_of(const std::map<std::string, Value> &values)
+{
+	const auto read = [values](std::string &text) -> std::string {
+		const auto found = values.find(text);
+
+		if (found == values.end())
+			return fmt::format("'{}': not one of {}", text,
+					   fmt::join(values | std::views::keys, ", "));
+		text = std::to_string(static_cast<int>(found->second));
+		return "";
+	};
+
+	return {read, ""};
+}
+
 void add_common(CLI::App &command, Options &options)
 {
 	const std::map<std::string, Accel> accelerators = {
@@ -381,7 +398,7 @@ void add_common(CLI::App &command, Options &options)
 	command.add_option("TARGET", options.target, "A target of patches/targets.conf")
 		->required();
 	command.add_option("--accel", options.accel, "auto (KVM if a probe boot works), kvm or tcg")
-		->transform(CLI::CheckedTransformer(accelerators))
+		->transform(one_of(accelerators))
 		->option_text("NAME");
 	command.add_option("--memory", options.memory, "Memory of the guest")
 		->check(memory_error)
@@ -437,12 +454,11 @@ void add_run(CLI::App &app, ExitCode &result)
 	add_common(*command, *options);
 	command->add_option("--ttm", options->variant,
 			    "nocma: TTM passes the flag; stock: it does not (negative control)")
-		->transform(CLI::CheckedTransformer(variants))
+		->transform(one_of(variants))
 		->option_text("NAME");
 	command->add_option("--vtd", options->vtd,
 			    "Kernel with VT-d (flavour vtd); the IOMMU on, or off to compare with")
-		->transform(CLI::CheckedTransformer(
-			std::map<std::string, bool>{{"on", true}, {"off", false}}))
+		->transform(one_of<bool>({{"on", true}, {"off", false}}))
 		->option_text("on|off");
 	command->add_option("--nodes", options->nodes,
 			    "NUMA nodes that share the memory; more than one: flavour vtd")
@@ -451,8 +467,7 @@ void add_run(CLI::App &app, ExitCode &result)
 		->capture_default_str();
 	command->add_option("--i915", options->stock_i915,
 			    "nocma: i915 with the series; stock: without (negative control)")
-		->transform(CLI::CheckedTransformer(
-			std::map<std::string, bool>{{"nocma", false}, {"stock", true}}))
+		->transform(one_of<bool>({{"nocma", false}, {"stock", true}}))
 		->option_text("NAME");
 	command->add_option("--append", options->append, "More of the kernel's command line")
 		->option_text("TEXT");
@@ -480,8 +495,7 @@ void add_compare(CLI::App &app, ExitCode &result)
 	add_common(*command, *options);
 	command->add_option("--against", options->against_cma0,
 			    "What the flag is measured against in alternate boots: stock or cma0")
-		->transform(CLI::CheckedTransformer(
-			std::map<std::string, bool>{{"stock", false}, {"cma0", true}}))
+		->transform(one_of<bool>({{"stock", false}, {"cma0", true}}))
 		->option_text("NAME");
 	command->add_option("--rounds", options->rounds, "Boots of either")
 		->check(CLI::Range(1, 100))

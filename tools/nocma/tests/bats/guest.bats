@@ -242,6 +242,8 @@ guest() {
 	run -2 guest --cma lots
 	[[ "$output" == *"'lots' is no size"* ]]
 	run -2 guest --ttm other
+	[ "$output" = "nocma: --ttm: 'other': not one of nocma, stock, see --help" ]
+	run -2 guest --accel 1
 	run -2 guest --test --bench
 	run -2 guest --timeout 0
 	run -2 guest --memory 0M
