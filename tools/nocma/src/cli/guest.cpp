@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -377,12 +376,16 @@ ExitCode compare(const Options &options)
 /* For transform(): a name is read as what it stands for, and any other is told what there is. */
 template <typename Value> CLI::Validator one_of(const std::map<std::string, Value> &values)
 {
-	const auto read = [values](std::string &text) -> std::string {
+	std::vector<std::string> names;
+
+	names.reserve(values.size());
+	for (const auto &[name, value] : values)
+		names.push_back(name);
+	const auto read = [values, names](std::string &text) -> std::string {
 		const auto found = values.find(text);
 
 		if (found == values.end())
-			return fmt::format("'{}': not one of {}", text,
-					   fmt::join(values | std::views::keys, ", "));
+			return fmt::format("'{}': not one of {}", text, fmt::join(names, ", "));
 		text = std::to_string(static_cast<int>(found->second));
 		return "";
 	};
